@@ -149,7 +149,8 @@ func TestSigned(t *testing.T) {
 		c := command(t, ".", words...)
 		c.Env = append(c.Env, "STREAMSORT_URL="+api.URL+"/a%20stage", "SIGN_FOR="+region,
 			"REQUEST_TIMEOUT=15000", "MIN_BACKOFF=100", "MAX_BACKOFF=100",
-			"AWS_ACCESS_KEY_ID="+keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+keys.SecretAccessKey, "AWS_SESSION_TOKEN="+keys.SessionToken)
+			"AWS_ACCESS_KEY_ID="+keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+keys.SecretAccessKey,
+			"AWS_SESSION_TOKEN="+keys.SessionToken)
 		c.Stdin = strings.NewReader(`{"queue":"q","seq":1,"body":"ä"}`)
 		run(t, c)
 		select {

@@ -20,7 +20,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/producer/producertest"
 )
 
-var other = flag.String("producer", "", "hold the program of this command to the cases, instead of the packages")
+var other = flag.String("producer", "",
+	"hold the program of this command to the cases, instead of the packages")
 
 // TestProducers holds the packages for Python and Node, or the program of another command, to the
 // cases of all producers. They are slow and mostly wait: more run at once than there are
@@ -39,7 +40,8 @@ func TestProducers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := [][]string{{"python3", "-B", "testdata/producer.py"}, {"node", "testdata/producer.mjs"}}
+	commands := [][]string{{"python3", "-B", "testdata/producer.py"},
+		{"node", "testdata/producer.mjs"}}
 	if *other != "" {
 		commands = [][]string{strings.Fields(*other)}
 	}
@@ -62,7 +64,8 @@ func TestProducers(t *testing.T) {
 
 // TestNoProducer: a command that answers something else fails.
 func TestNoProducer(t *testing.T) {
-	_, err := driveBy([]string{"cat"}, time.Second)(t.Context(), "", []json.RawMessage{json.RawMessage(`{}`)})
+	_, err := driveBy([]string{"cat"}, time.Second)(t.Context(), "",
+		[]json.RawMessage{json.RawMessage(`{}`)})
 	if err == nil || !strings.Contains(err.Error(), "it must be") {
 		t.Error(err)
 	}
@@ -95,7 +98,8 @@ func driveBy(command []string, requestTimeout time.Duration) producertest.Drive 
 				Status  int
 			}
 			if err := json.Unmarshal(lines.Bytes(), &l); err != nil || (l.Outcome == "") == (l.Status == 0) {
-				return nil, fmt.Errorf(`%s wrote %q; it must be {"outcome":"…"} or {"status":…}`, command[0], lines.Text())
+				return nil, fmt.Errorf(`%s wrote %q; it must be {"outcome":"…"} or {"status":…}`, command[0],
+					lines.Text())
 			}
 			if l.Outcome == "" {
 				l.Outcome = strconv.Itoa(l.Status)

@@ -40,7 +40,8 @@ func pages(t *testing.T) []string {
 // TestLinksLeadSomewhere: what the README and the pages link to within the project is there, and
 // has the heading.
 func TestLinksLeadSomewhere(t *testing.T) {
-	for _, page := range append(pages(t), "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../infra/cdk/README.md") {
+	for _, page := range append(pages(t), "../README.md", "../CONTRIBUTING.md", "../SECURITY.md",
+		"../infra/cdk/README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

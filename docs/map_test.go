@@ -62,7 +62,8 @@ func importsOf(t *testing.T, root string) map[string][]string {
 			return err
 		case entry.IsDir():
 			_, noModule := os.Stat(filepath.Join(path, "go.mod"))
-			if path != root && (noModule == nil || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".")) {
+			if path != root && (noModule == nil || name == "testdata" || name == "node_modules" ||
+				strings.HasPrefix(name, ".")) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -106,7 +107,8 @@ func TestImportsKeepToTheMap(t *testing.T) {
 		used[room] = true
 		for _, other := range imports {
 			if !allowed(rooms, room, other) {
-				t.Errorf("%s imports %s, and docs/internals/imports.txt does not say that it may", folder, other)
+				t.Errorf("%s imports %s, and docs/internals/imports.txt does not say that it may", folder,
+					other)
 			}
 		}
 	}

@@ -18,21 +18,22 @@ func variables(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
 	for _, folder := range []string{"cmd", "functions", "internal", "pkg"} {
-		err := filepath.WalkDir(filepath.Join("..", folder), func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
+		err := filepath.WalkDir(filepath.Join("..", folder),
+			func(path string, d fs.DirEntry, err error) error {
+				switch {
+				case err != nil:
+					return err
+				case d.IsDir() && (path == "../internal/dev" || strings.HasSuffix(path, "testdata")):
+					return fs.SkipDir
+				case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+					return nil
+				}
+				text, err := os.ReadFile(path)
+				for _, found := range variable.FindAllStringSubmatch(string(text), -1) {
+					all[found[1]] = true
+				}
 				return err
-			case d.IsDir() && (path == "../internal/dev" || strings.HasSuffix(path, "testdata")):
-				return fs.SkipDir
-			case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-				return nil
-			}
-			text, err := os.ReadFile(path)
-			for _, found := range variable.FindAllStringSubmatch(string(text), -1) {
-				all[found[1]] = true
-			}
-			return err
-		})
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

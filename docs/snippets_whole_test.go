@@ -132,7 +132,8 @@ func TestGoOfThePagesCompiles(t *testing.T) {
 	if len(where) < 9 {
 		t.Errorf("%d blocks of Go code, and there are more", len(where))
 	}
-	said, err := exec.Command("go", append([]string{"build", "-gcflags=-e"}, folders...)...).CombinedOutput()
+	said, err := exec.Command("go", append([]string{"build", "-gcflags=-e"}, folders...)...).
+		CombinedOutput()
 	if err == nil {
 		t.Fatalf("every block uses all that it declares, which is not so: go build looks elsewhere: %s", said)
 	}

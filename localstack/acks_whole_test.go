@@ -80,7 +80,8 @@ func TestEndsOfChains(t *testing.T) {
 	check.Is(t, len(s.Failures()), 0)
 	nothingIsDue(t, s)
 	for tag := range want {
-		status, answer := fetch[struct{ Chain struct{ State string } }](t, "GET", s.URL()+"/chains?tag="+tag, "")
+		status, answer := fetch[struct{ Chain struct{ State string } }](t, "GET",
+			s.URL()+"/chains?tag="+tag, "")
 		if outcome, _, _ := strings.Cut(want[tag], " "); status != 200 || answer.Chain.State != outcome {
 			t.Errorf("chain %s: %d %+v, want %s", tag, status, answer, outcome)
 		}
@@ -136,7 +137,8 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 	ack(`{"operations":[%s]}`, strings.Join(operations, ","))
 
 	done(ack(`{"operation":"create","tag":"inner","parent":%q}`, create("outer")).Edges[0])
-	inner := ack(`{"operation":"create","tag":"inner-failed","parent":%q}`, create("outer-failed")).Edges[0]
+	inner := ack(`{"operation":"create","tag":"inner-failed","parent":%q}`, create("outer-failed")).
+		Edges[0]
 	ack(`{"operation":"fail","edge":%q,"reason":"no luck"}`, inner)
 
 	// The work is done before the chain is created.
@@ -166,7 +168,8 @@ func nothingIsDue(t *testing.T, s *Stack) {
 	client := database(t, s)
 	await.True(t, "all chains to be sealed", func() bool {
 		due := check.Get(client.Scan(t.Context(), &dynamodb.ScanInput{
-			TableName: &xorack.Names{}.Tables()[0].Name, FilterExpression: aws.String("attribute_exists(due)"),
+			TableName:        &xorack.Names{}.Tables()[0].Name,
+			FilterExpression: aws.String("attribute_exists(due)"),
 		}))
 		return due.Count == 0
 	})

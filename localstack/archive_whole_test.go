@@ -33,8 +33,10 @@ func loseTwo(r *recorder, lost *atomic.Int32) {
 		passed.ServeHTTP(answer, request)
 		var first, to int64
 		_, _ = fmt.Sscanf(path.Base(request.URL.Path), "%d-%d.ndjson.gz", &first, &to) // else 0
-		if request.Method == http.MethodPut && answer.Code == http.StatusOK && first < to && lost.Add(1) <= 2 {
-			answer.Code, answer.Body = http.StatusForbidden, bytes.NewBufferString("<Error><Code>AccessDenied</Code></Error>")
+		if request.Method == http.MethodPut && answer.Code == http.StatusOK && first < to &&
+			lost.Add(1) <= 2 {
+			answer.Code, answer.Body = http.StatusForbidden,
+				bytes.NewBufferString("<Error><Code>AccessDenied</Code></Error>")
 		}
 		w.WriteHeader(answer.Code)
 		_, _ = answer.Body.WriteTo(w)
@@ -50,10 +52,11 @@ func TestArchive(t *testing.T) {
 	front := newRecorder(t)
 	var stored atomic.Int32
 	loseTwo(front, &stored)
-	s := run(t, Config{Templates: []string{"../examples/demo/streamsort.patch.json"}, Services: true, Env: map[string]string{
-		"ProcessFunction.STREAMSORT_CONSUMERS": consumers, "SweepFunction.STREAMSORT_READERS": consumers,
-		"ProcessFunction.AWS_ENDPOINT_URL_S3": front.URL, "SweepFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "1s",
-	}})
+	s := run(t, Config{Templates: []string{"../examples/demo/streamsort.patch.json"}, Services: true,
+		Env: map[string]string{
+			"ProcessFunction.STREAMSORT_CONSUMERS": consumers, "SweepFunction.STREAMSORT_READERS": consumers,
+			"ProcessFunction.AWS_ENDPOINT_URL_S3": front.URL, "SweepFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "1s",
+		}})
 	front.forward(t, s.services.Endpoint)
 	t.Setenv("AWS_ENDPOINT_URL_S3", s.services.Endpoint)
 	client := database(t, s)
@@ -63,7 +66,8 @@ func TestArchive(t *testing.T) {
 	const last = 1000
 	soon := time.Now().Add(time.Hour)
 	if _, err := store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
-		Queue: "orders", Seq: 1, ID: "id 1", Body: []byte(`{"n":1}`), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: time.Now(), ExpiresOn: soon,
+		Queue: "orders", Seq: 1, ID: "id 1", Body: []byte(`{"n":1}`), Digest: make([]byte, 16),
+		Op: make([]byte, 8), EnqueuedAt: time.Now(), ExpiresOn: soon,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +75,8 @@ func TestArchive(t *testing.T) {
 	for len(order) > 0 {
 		var group []cursor.Message
 		for _, i := range order[:min(25, len(order))] {
-			group = append(group, cursor.Message{Queue: "orders", Seq: int64(i + 2), ID: fmt.Sprint("id ", i+2), Body: fmt.Appendf(nil, `{"n":%d}`, i+2)})
+			group = append(group, cursor.Message{Queue: "orders", Seq: int64(i + 2),
+				ID: fmt.Sprint("id ", i+2), Body: fmt.Appendf(nil, `{"n":%d}`, i+2)})
 		}
 		results := sorter.Put(t.Context(), group...)
 		check.OK(t, results[0].Err)
@@ -102,7 +107,8 @@ func TestArchive(t *testing.T) {
 	const folder = "archive/own/orders/"
 	await.True(t, "all to be archived", func() bool {
 		sweep(t, s)
-		c, err := delivery.NewDynamo(client, delivery.Names{}).Requests(request.Inside{}).Consumer(t.Context(), "orders", "archive")
+		c, err := delivery.NewDynamo(client, delivery.Names{}).Requests(request.Inside{}).
+			Consumer(t.Context(), "orders", "archive")
 		return err == nil && c.Delivered == last
 	})
 	keys := list(folder)
@@ -123,22 +129,25 @@ func TestArchive(t *testing.T) {
 	archive, err := s3.NewArchive("archive", bucketARN, awscall.Options{})
 	check.OK(t, err)
 	replayed := 0
-	if err := archive.Replay(t.Context(), sorter, s3.Range{Queue: "orders", From: 1, To: last, Into: "again"}, func(done s3.Replayed) error {
-		replayed += done.Messages
-		return nil
-	}); err != nil || replayed != last {
+	if err := archive.Replay(t.Context(), sorter,
+		s3.Range{Queue: "orders", From: 1, To: last, Into: "again"}, func(done s3.Replayed) error {
+			replayed += done.Messages
+			return nil
+		}); err != nil || replayed != last {
 		t.Fatalf("%d replayed, %v", replayed, err)
 	}
 	seq := int64(0)
 	for m, err := range sorter.Read(t.Context(), "again", 0, last) {
 		seq++
-		if err != nil || m.Seq != seq || m.ID != fmt.Sprint("id ", seq) || !bytes.Equal(m.Body, fmt.Appendf(nil, `{"n":%d}`, seq)) {
+		if err != nil || m.Seq != seq || m.ID != fmt.Sprint("id ", seq) ||
+			!bytes.Equal(m.Body, fmt.Appendf(nil, `{"n":%d}`, seq)) {
 			t.Fatalf("message %d is %+v, %v", seq, m, err)
 		}
 	}
 	check.Is(t, seq, last)
 
-	if status, answer := fetch[map[string]any](t, http.MethodDelete, s.URL()+"/queues?queue=orders&reason=trial", ""); status >= 300 {
+	if status, answer := fetch[map[string]any](t, http.MethodDelete,
+		s.URL()+"/queues?queue=orders&reason=trial", ""); status >= 300 {
 		t.Fatalf("%d %v", status, answer)
 	}
 	await.True(t, "the objects to be erased, and no other queue's", func() bool {

@@ -74,7 +74,8 @@ func (s source) buildDir(given string) (string, error) {
 
 // build builds all functions and returns the path of each one's program by its name, in a folder
 // with its files.
-func build(ctx context.Context, all []*loaded, programs map[string]program, config Config) (map[string]string, error) {
+func build(ctx context.Context, all []*loaded, programs map[string]program,
+	config Config) (map[string]string, error) {
 	runs := map[buildRun][]string{}
 	for _, p := range programs {
 		if p.pkg != "" && !slices.Contains(runs[p.run], p.pkg) {
@@ -160,8 +161,9 @@ func assetProgram(templatePath string, f template.Function) (program, error) {
 	folder, err := asset(templatePath, f)
 	switch {
 	case errors.Is(err, errNoAsset) && f.Source == "" && releasedZip.MatchString(f.Key):
-		return program{}, fmt.Errorf("its code is %s in a bucket: a release's template is for CloudFormation alone; "+
-			"the same stack runs here without --template, its functions from the release's zips by --zips", f.Key)
+		return program{},
+			fmt.Errorf("its code is %s in a bucket: a release's template is for CloudFormation alone; "+
+				"the same stack runs here without --template, its functions from the release's zips by --zips", f.Key)
 	case errors.Is(err, errNoAsset) && f.Source != "":
 		return program{}, fmt.Errorf("metadata %s: no Go module above the template has the folder %s, or the import path, and %w", template.SourceKey, f.Source, err)
 	case err != nil:
@@ -180,7 +182,9 @@ func zippedProgram(zips, pkg string) (program, error) {
 		return program{}, err
 	}
 	if len(found) != 1 {
-		return program{}, fmt.Errorf("%s has %d files %s, and one is needed: download them from one release", zips, len(found), pattern)
+		return program{},
+			fmt.Errorf("%s has %d files %s, and one is needed: download them from one release", zips,
+				len(found), pattern)
 	}
 	folder, err := unzip(found[0])
 	if err != nil {
@@ -223,14 +227,17 @@ func (r buildRun) build(ctx context.Context, packages []string, logger *slog.Log
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	flags := []string{"-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w"}
-	environment := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	flags := []string{"-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2",
+		"-ldflags", "-s -w"}
+	environment := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS,
+		"GOARCH="+runtime.GOARCH)
 	var command *exec.Cmd
 	if r.version == "" {
 		if err := sources.Note(ctx, r.root, packages...); err != nil {
 			return err
 		}
-		command = exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", r.out}, flags, packages)...)
+		command = exec.CommandContext(ctx, "go",
+			slices.Concat([]string{"build", "-o", r.out}, flags, packages)...)
 	} else {
 		versions := make([]string, len(packages))
 		for i, pkg := range packages {
@@ -243,7 +250,8 @@ func (r buildRun) build(ctx context.Context, packages []string, logger *slog.Log
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("build %s in %s: %w\n%s", strings.Join(packages, ", "), cmp.Or(r.root, r.version), err, said.String())
+		return fmt.Errorf("build %s in %s: %w\n%s", strings.Join(packages, ", "),
+			cmp.Or(r.root, r.version), err, said.String())
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ const canary = "canary-7f3a91-of-the-payload"
 // forms are the canary as it would stand in a log: as it is, in hexadecimal digits, and in base64
 // wherever it begins.
 func forms() []string {
-	all := []string{canary, hex.EncodeToString([]byte(canary)), strings.ToUpper(hex.EncodeToString([]byte(canary)))}
+	all := []string{canary, hex.EncodeToString([]byte(canary)),
+		strings.ToUpper(hex.EncodeToString([]byte(canary)))}
 	for before := range 3 {
 		coded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + canary))
 		all = append(all, coded[4:len(coded)-4])
@@ -56,7 +57,8 @@ func TestNoPayloadInLogs(t *testing.T) {
 		})
 	}
 	total := 0
-	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process", "Delivery", "Ack", "Receiver"} {
+	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process", "Delivery", "Ack",
+		"Receiver"} {
 		logged := seen.all[function+"Function"]
 		total += len(logged)
 		check.That(t, len(logged) != 0, "%s %v", function, slices.Sorted(maps.Keys(seen.all)))
@@ -92,7 +94,8 @@ func (s *tenants) sing() {
 
 	// Taken, or refused for each of its reasons.
 	for seq := 1; seq <= 12; seq++ {
-		ask("POST", "/messages", fmt.Sprintf(`{"queue":"orders","seq":%d,%s,"attributes":{"k":%q}}`, seq, body, canary))
+		ask("POST", "/messages", fmt.Sprintf(`{"queue":"orders","seq":%d,%s,"attributes":{"k":%q}}`, seq,
+			body, canary))
 	}
 	for _, request := range []struct{ query, body string }{
 		{"", `{"queue":"orders","seq":1,` + body + `}`},                                     // another message: conflict
@@ -117,7 +120,8 @@ func (s *tenants) sing() {
 	} {
 		ask("POST", "/messages?"+request.query, request.body)
 	}
-	for _, event := range []string{`{"queue":"direct","seq":1,` + body + `}`, `{"operation":"` + canary + `"}`, `"` + canary + `"`, `[` + canary, `{"requestContext":"` + canary + `"}`} {
+	for _, event := range []string{`{"queue":"direct","seq":1,` + body + `}`, `{"operation":"` +
+		canary + `"}`, `"` + canary + `"`, `[` + canary, `{"requestContext":"` + canary + `"}`} {
 		for _, function := range []string{"EnqueueFunction", "DeliveryFunction", "AckFunction"} {
 			_, _ = s.Invoke(s.t.Context(), function, []byte(event)) // whatever becomes of it
 		}
@@ -126,18 +130,23 @@ func (s *tenants) sing() {
 	// Read, claimed, replied to, failed.
 	ask("GET", "/messages?queue=orders&after=0", "")
 	ask("POST", "/consumers", `{"queue":"orders","consumer":"books"}`)
-	claim := ask("POST", "/claims", `{"queue":"orders","consumer":"books","request":"r","maxMessages":2}`)
+	claim := ask("POST", "/claims",
+		`{"queue":"orders","consumer":"books","request":"r","maxMessages":2}`)
 	held := fmt.Sprintf(`"queue":"orders","consumer":"books","token":%q`, field(claim, "token"))
 	ask("PATCH", "/claims", `{"action":"prepare",`+held+`}`)
-	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+`},{"queue":"inbox","seq":1,`+body+`}]}`)
-	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+`}]}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+
+		`},{"queue":"inbox","seq":1,`+body+`}]}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+
+		`}]}`)
 	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{`+body+`}]}`)
 
 	// Chains.
-	edge := field(strings.Replace(ask("POST", "/acks", `{"operation":"create","tag":"tree","deadline":"1s"}`), `["`, `"`, 1), "edges")
+	edge := field(strings.Replace(ask("POST", "/acks",
+		`{"operation":"create","tag":"tree","deadline":"1s"}`), `["`, `"`, 1), "edges")
 	ask("POST", "/acks", `{"operation":"done","edge":"`+edge+`","children":["`+canary+`"]}`)
 	ask("POST", "/acks", `{"operation":"done","edge":"`+canary+`"}`)
-	ask("POST", "/acks", `{"operation":"stamp","tag":"stamps","stamp":"`+hex.EncodeToString([]byte(canary))+`"}`)
+	ask("POST", "/acks", `{"operation":"stamp","tag":"stamps","stamp":"`+
+		hex.EncodeToString([]byte(canary))+`"}`)
 	ask("POST", "/acks", `{"operation":"get","tag":"tree","more":"`+canary+`"}`)
 
 	// What is due in a second: the gap, and then the chain.

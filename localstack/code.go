@@ -180,5 +180,7 @@ func checkProgram(path string) error {
 	}
 	return fmt.Errorf("%s is a Linux program for %s, and this machine is %s/%s: "+
 		"have it built here, by the Metadata %s (streamsort.BuiltFrom), or, on Linux, synthesise the stack for this machine's architecture",
-		path, cmp.Or(map[elf.Machine]string{elf.EM_X86_64: "x86_64", elf.EM_AARCH64: "arm64"}[file.Machine], file.Machine.String()), runtime.GOOS, runtime.GOARCH, template.SourceKey)
+		path,
+		cmp.Or(map[elf.Machine]string{elf.EM_X86_64: "x86_64", elf.EM_AARCH64: "arm64"}[file.Machine],
+			file.Machine.String()), runtime.GOOS, runtime.GOARCH, template.SourceKey)
 }

@@ -41,7 +41,8 @@ func ownCache(t *testing.T) {
 func programFor(machine elf.Machine) string {
 	var text strings.Builder
 	_ = binary.Write(&text, binary.LittleEndian, elf.Header64{
-		Ident:   [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+			byte(elf.EV_CURRENT)},
 		Type:    uint16(elf.ET_EXEC),
 		Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Ehsize: 64,
 	})
@@ -64,7 +65,8 @@ func TestAppOfOnesOwn(t *testing.T) {
 		"app/cdk.out/asset.arm/bootstrap":   programFor(elf.EM_AARCH64),
 		"app/cdk.out/asset.intel/bootstrap": programFor(elf.EM_X86_64),
 	})
-	write(t, elsewhere, map[string]string{"go.mod": "module example.com/elsewhere\n\ngo 1.26\n", "mail/a.go": program, "asset.3/bootstrap": "#!/bin/sh\n"})
+	write(t, elsewhere, map[string]string{"go.mod": "module example.com/elsewhere\n\ngo 1.26\n",
+		"mail/a.go": program, "asset.3/bootstrap": "#!/bin/sh\n"})
 	zipped := filepath.Join(root, "app", "cdk.out", "asset.4.zip")
 	file, err := os.Create(zipped)
 	check.OK(t, err)
@@ -95,7 +97,8 @@ func TestAppOfOnesOwn(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.function.Name = name
-			l := &loaded{path: filepath.Join(root, "app", "cdk.out", "Shop.template.json"), Template: &template.Template{Functions: []template.Function{c.function}}}
+			l := &loaded{path: filepath.Join(root, "app", "cdk.out", "Shop.template.json"),
+				Template: &template.Template{Functions: []template.Function{c.function}}}
 			paths, err := planAndBuild(t, l)
 			if err != nil {
 				check.That(t, strings.Contains(err.Error(), c.want), "%v %q", err, c.want)
@@ -114,10 +117,12 @@ func TestAppOfOnesOwn(t *testing.T) {
 func TestWithoutGo(t *testing.T) {
 	ownCache(t)
 	root := t.TempDir()
-	write(t, root, map[string]string{"go.mod": "module example.com/app\n\ngo 1.26\n", "a/a.go": "package main\n"})
+	write(t, root, map[string]string{"go.mod": "module example.com/app\n\ngo 1.26\n",
+		"a/a.go": "package main\n"})
 	t.Setenv("PATH", t.TempDir())
 	functions := []template.Function{{Name: "a", LogicalID: "A", Source: "a"}}
-	l := &loaded{path: filepath.Join(root, "a.json"), Template: &template.Template{Functions: functions}}
+	l := &loaded{path: filepath.Join(root, "a.json"),
+		Template: &template.Template{Functions: functions}}
 	_, err := planAndBuild(t, l)
 	check.Need(t, err != nil, "it was built")
 	check.That(t, strings.Contains(err.Error(), `"go": executable file not found`) &&

@@ -88,7 +88,9 @@ type Chaos struct {
 func (c Config) withDefaults() Config {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Failed == nil {
-		c.Failed = func(function, text string) { c.Logger.Warn("function failed", "function", function, "error", text) }
+		c.Failed = func(function, text string) {
+			c.Logger.Warn("function failed", "function", function, "error", text)
+		}
 	}
 	return c
 }
@@ -96,7 +98,8 @@ func (c Config) withDefaults() Config {
 func (c Config) check() error {
 	var errs []error
 	if len(c.Templates) > 0 && len(c.Consumers) > 0 {
-		errs = append(errs, errors.New("config.Consumers are for the project's own template: leave Templates empty"))
+		errs = append(errs,
+			errors.New("config.Consumers are for the project's own template: leave Templates empty"))
 	}
 	if c.Port < 0 || c.Port > 65535 {
 		errs = append(errs, fmt.Errorf("config.Port must be from 0 to 65535, not %d", c.Port))
@@ -111,7 +114,8 @@ func (c Config) check() error {
 		errs = append(errs, fmt.Errorf("config.Chaos.Kill must be from 0 to 1, not %v", c.Chaos.Kill))
 	}
 	if !(c.Chaos.Duplicate >= 0 && c.Chaos.Duplicate < 1) {
-		errs = append(errs, fmt.Errorf("config.Chaos.Duplicate must be from 0 to below 1, not %v", c.Chaos.Duplicate))
+		errs = append(errs, fmt.Errorf("config.Chaos.Duplicate must be from 0 to below 1, not %v",
+			c.Chaos.Duplicate))
 	}
 	stacks := map[string]string{}
 	for _, path := range c.Templates {

@@ -37,17 +37,20 @@ func (c Consumer) Prints() bool { return c.handler != "" }
 var consumerName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // runtimes are the interpreters of functions, by the ending of their files.
-var runtimes = map[string]string{".py": "python3.13", ".mjs": "nodejs22.x", ".js": "nodejs22.x", ".cjs": "nodejs22.x"}
+var runtimes = map[string]string{".py": "python3.13", ".mjs": "nodejs22.x", ".js": "nodejs22.x",
+	".cjs": "nodejs22.x"}
 
 // ParseConsumer reads NAME=PATH[:HANDLER], of a file in Python or Node, NAME=FOLDER, of a main
 // package in Go, or NAME=URL. The handler is "handler" where none is named.
 func ParseConsumer(text string) (Consumer, error) {
 	name, what, found := strings.Cut(text, "=")
 	if !found || what == "" {
-		return Consumer{}, fmt.Errorf("%q must be NAME=PATH[:HANDLER] or NAME=URL, such as orders=app.py:handler", text)
+		return Consumer{},
+			fmt.Errorf("%q must be NAME=PATH[:HANDLER] or NAME=URL, such as orders=app.py:handler", text)
 	}
 	if !consumerName.MatchString(name) {
-		return Consumer{}, fmt.Errorf("the name %q must be 1 to 64 letters, digits, dashes and underscores", name)
+		return Consumer{},
+			fmt.Errorf("the name %q must be 1 to 64 letters, digits, dashes and underscores", name)
 	}
 	c := Consumer{Name: name}
 	var err error
@@ -76,10 +79,12 @@ func (c *Consumer) function(what string) error {
 	case err != nil:
 		return fmt.Errorf("there is no %s: a consumer is a file in Python or Node, the folder of a main package in Go, or a URL", absolute)
 	case info.IsDir() && named:
-		return fmt.Errorf("%s is a folder, of a Go program, which has no handler to name: leave :%s out", path, handler)
+		return fmt.Errorf("%s is a folder, of a Go program, which has no handler to name: leave :%s out",
+			path, handler)
 	case info.IsDir():
 		c.folder, c.runtime = absolute, "provided.al2023"
-		if mains, _ := filepath.Glob(filepath.Join(absolute, "*.go")); len(mains) == 0 || !inModule(absolute) {
+		if mains, _ := filepath.Glob(filepath.Join(absolute, "*.go")); len(mains) == 0 ||
+			!inModule(absolute) {
 			return fmt.Errorf("%s is no package of a Go module: it needs a main.go, and a go.mod (`go mod init`) in it or above it", path)
 		}
 		return nil
@@ -126,7 +131,8 @@ func consumersTemplate(all []Consumer) (*loaded, error) {
 		if !c.Logs() {
 			continue
 		}
-		properties := map[string]any{"FunctionName": c.Name, "Runtime": c.runtime, "MemorySize": 512, "Timeout": 45}
+		properties := map[string]any{"FunctionName": c.Name, "Runtime": c.runtime, "MemorySize": 512,
+			"Timeout": 45}
 		if c.handler != "" {
 			properties["Handler"] = c.handler
 		}
@@ -170,7 +176,8 @@ func consumersEnv(env map[string]string, all []Consumer) (map[string]string, err
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, consumer{c.Name, c.Prefix, []string{"1s", "2s"}, circuit{[]string{"2s"}}, "24h", sink})
+		list = append(list, consumer{c.Name, c.Prefix, []string{"1s", "2s"}, circuit{[]string{"2s"}},
+			"24h", sink})
 	}
 	text, err := json.Marshal(map[string]any{"consumers": list})
 	own := map[string]string{

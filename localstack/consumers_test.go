@@ -21,7 +21,8 @@ import (
 func project(t *testing.T, interpreters ...string) {
 	t.Helper()
 	root := t.TempDir()
-	for _, name := range []string{"app.py", "app.mjs", "app.rb", "books/go.mod", "books/main/main.go", "books/none/x.txt", "none/main.go"} {
+	for _, name := range []string{"app.py", "app.mjs", "app.rb", "books/go.mod", "books/main/main.go",
+		"books/none/x.txt", "none/main.go"} {
 		check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
 		check.OK(t, os.WriteFile(filepath.Join(root, name), []byte("module books\n"), 0o600))
 	}
@@ -71,13 +72,16 @@ func TestParseConsumer(t *testing.T) {
 func TestConsumersOfTheStack(t *testing.T) {
 	project(t, "python3")
 	var all []Consumer
-	for _, text := range []string{"a=app.py", "b=http://localhost:8080/x", "c=books/main", "d=https://example.com/y"} {
+	for _, text := range []string{"a=app.py", "b=http://localhost:8080/x", "c=books/main",
+		"d=https://example.com/y"} {
 		c := check.Get(ParseConsumer(text))
 		all = append(all, c)
 	}
 	all[0].Prefix = "shop/"
-	env, err := consumersEnv(map[string]string{"a.DEBUG": "1", "ProcessFunction.STREAMSORT_HTTP_ALLOW": "10.0.0.0/8"}, all)
-	if err != nil || env["a.DEBUG"] != "1" || env["ProcessFunction.STREAMSORT_HTTP_ALLOW"] != "10.0.0.0/8" {
+	env, err := consumersEnv(map[string]string{"a.DEBUG": "1",
+		"ProcessFunction.STREAMSORT_HTTP_ALLOW": "10.0.0.0/8"}, all)
+	if err != nil || env["a.DEBUG"] != "1" ||
+		env["ProcessFunction.STREAMSORT_HTTP_ALLOW"] != "10.0.0.0/8" {
 		t.Errorf("variables %q, %v", env, err)
 	}
 	read, err := consumers.Read([]byte(env["ProcessFunction."+consumers.TextVariable]), nil)
@@ -96,11 +100,13 @@ func TestConsumersOfTheStack(t *testing.T) {
 	loaded.Template, err = loaded.doc.Read(template.Options{})
 	check.Need(t, err == nil, "%v", err)
 	for i, want := range []string{"a python3.13 app.handler", "c provided.al2023 bootstrap"} {
-		if f := loaded.Functions[i]; f.Name+" "+f.Runtime+" "+f.Handler != want || !filepath.IsAbs(f.Source) {
+		if f := loaded.Functions[i]; f.Name+" "+f.Runtime+" "+f.Handler != want ||
+			!filepath.IsAbs(f.Source) {
 			t.Errorf("function %+v, want %s", f, want)
 		}
 	}
-	if _, err := consumersEnv(nil, append(all, all[0])); err == nil || !strings.Contains(err.Error(), "two consumers have the name a") {
+	if _, err := consumersEnv(nil, append(all, all[0])); err == nil ||
+		!strings.Contains(err.Error(), "two consumers have the name a") {
 		t.Errorf("a name twice: %v", err)
 	}
 	loaded, err = consumersTemplate(all[1:2])
@@ -118,9 +124,11 @@ func TestLogOfURL(t *testing.T) {
 		"nope": `there is no function "nope": there are `,
 	} {
 		answer := httptest.NewRecorder()
-		s.stateHandler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, statePath+"logs?function="+name, nil))
+		s.stateHandler().ServeHTTP(answer,
+			httptest.NewRequest(http.MethodGet, statePath+"logs?function="+name, nil))
 		var said struct{ Message, Code string }
-		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil || answer.Code != http.StatusNotFound || said.Message != want || said.Code == "" {
+		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil ||
+			answer.Code != http.StatusNotFound || said.Message != want || said.Code == "" {
 			t.Errorf("%s: %d, %+v, %v; want %q", name, answer.Code, said, err, want)
 		}
 	}
@@ -157,7 +165,8 @@ func TestLogsAfter(t *testing.T) {
 	l.add("f", "three")
 	more, after := l.tail("f", 10, count)
 	none, _ := l.tail("f", 10, after)
-	if !slices.Equal(lines, []string{"one", "two"}) || !slices.Equal(more, []string{"three"}) || len(none) != 0 || after != 3 {
+	if !slices.Equal(lines, []string{"one", "two"}) || !slices.Equal(more, []string{"three"}) ||
+		len(none) != 0 || after != 3 {
 		t.Errorf("%q, then %q, then %q, of %d", lines, more, none, after)
 	}
 	last, _ := l.tail("f", 1, 0)

@@ -38,7 +38,8 @@ func TestDataIsKept(t *testing.T) {
 			first.Close()
 
 			second := run(t, config)
-			items, err := database(t, second).Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("shop-Orders")})
+			items, err := database(t, second).Scan(t.Context(),
+				&dynamodb.ScanInput{TableName: aws.String("shop-Orders")})
 			check.That(t, err == nil && len(items.Items) == 1, "kept %v, %v", items, err)
 			put(t, second, "b")
 			await.True(t, "both records", func() bool { return second.Mappings()[0].Stats.Delivered == 2 })

@@ -19,16 +19,19 @@ import (
 func invokeBy(t *testing.T, s *Stack, function, alias, operation, document string) string {
 	t.Helper()
 	url := s.URL() + "/2015-03-31/functions/" + function + "/invocations?Qualifier=" + alias
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(document))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url,
+		strings.NewReader(document))
 	check.OK(t, err)
 	if operation != "" {
-		request.Header.Set("X-Amz-Client-Context", base64.StdEncoding.EncodeToString([]byte(`{"custom":{"operation":"`+operation+`"}}`)))
+		request.Header.Set("X-Amz-Client-Context",
+			base64.StdEncoding.EncodeToString([]byte(`{"custom":{"operation":"`+operation+`"}}`)))
 	}
 	response, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("X-Amz-Function-Error") != "" {
+	if err != nil || response.StatusCode != http.StatusOK ||
+		response.Header.Get("X-Amz-Function-Error") != "" {
 		t.Fatalf("%s: %d %s, %v", document, response.StatusCode, answer, err)
 	}
 	return string(answer)

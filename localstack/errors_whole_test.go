@@ -13,7 +13,9 @@ import (
 // a process that could say nothing.
 func TestFailedFunctionsSayWhy(t *testing.T) {
 	texts := make(chan string, 9)
-	s := run(t, Config{Templates: shop[1:], Failed: func(function, text string) { texts <- function + " " + text }})
+	s := run(t, Config{Templates: shop[1:], Failed: func(function, text string) {
+		texts <- function + " " + text
+	}})
 	for path, want := range map[string][]string{
 		"/error": {"shop-Echo errorString: no luck"},
 		"/panic": {"shop-Echo string: on purpose", "\n  at ", "main.go:9", " handle"},

@@ -19,7 +19,8 @@ func interpreted(templatePath string, f template.Function) (lambda.Program, erro
 	}
 	program, arguments, err := interpret.Command(f.Runtime, f.Handler)
 	if err != nil {
-		return lambda.Program{}, fmt.Errorf("%s: Resources.%s.Properties.Runtime: %w", templatePath, f.LogicalID, err)
+		return lambda.Program{}, fmt.Errorf("%s: Resources.%s.Properties.Runtime: %w", templatePath,
+			f.LogicalID, err)
 	}
 	return lambda.Program{Bootstrap: program, Arguments: arguments, Root: folder}, nil
 }

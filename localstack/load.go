@@ -61,7 +61,8 @@ func parse(config Config) ([]*loaded, error) {
 
 // resolve reads all templates, those that export before those that import. options gives what a
 // template is read with, for its stack and the exports known so far.
-func resolve(all []*loaded, options func(l *loaded, imports map[string]string) (template.Options, error)) error {
+func resolve(all []*loaded, options func(l *loaded, imports map[string]string) (template.Options,
+	error)) error {
 	imports := map[string]string{}
 	pending := all
 	for len(pending) > 0 {
@@ -86,7 +87,8 @@ func resolve(all []*loaded, options func(l *loaded, imports map[string]string) (
 	return nil
 }
 
-func (l *loaded) read(imports map[string]string, options func(*loaded, map[string]string) (template.Options, error)) error {
+func (l *loaded) read(imports map[string]string,
+	options func(*loaded, map[string]string) (template.Options, error)) error {
 	o, err := options(l, imports)
 	if err != nil {
 		return err
@@ -162,7 +164,8 @@ func checkReferences(all []*loaded) error {
 	var errs []error
 	need := func(kind string, has map[string]bool, name string, l *loaded, by string) {
 		if name != "" && !has[name] {
-			errs = append(errs, fmt.Errorf("%s: Resources.%s: %s %q is in no template of this run", l.path, by, kind, name))
+			errs = append(errs, fmt.Errorf("%s: Resources.%s: %s %q is in no template of this run", l.path,
+				by, kind, name))
 		}
 	}
 	for _, l := range all {

@@ -113,4 +113,6 @@ func (l *logs) close() {
 // Subscribe calls a function with each line that a function logs from now on, until cancel is
 // called. It is called for one line at a time; while it runs, functions that log wait. All lines of
 // a request come before its answer.
-func (s *Stack) Subscribe(subscriber func(Line)) (cancel func()) { return s.logs.subscribe(subscriber) }
+func (s *Stack) Subscribe(subscriber func(Line)) (cancel func()) {
+	return s.logs.subscribe(subscriber)
+}

@@ -74,7 +74,8 @@ func (s *Stack) runMapping(ctx context.Context, m *mapping) {
 func (s *Stack) Mappings() []Mapping {
 	out := make([]Mapping, len(s.mappings))
 	for i, m := range s.mappings {
-		out[i] = Mapping{LogicalID: m.LogicalID, Function: m.Function, Table: m.Table, Stats: m.runner.Stats()}
+		out[i] = Mapping{LogicalID: m.LogicalID, Function: m.Function, Table: m.Table,
+			Stats: m.runner.Stats()}
 		select {
 		case <-m.ended:
 			if m.err != nil {

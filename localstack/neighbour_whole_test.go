@@ -81,14 +81,16 @@ func (c *counter) total(tenant string) (n int, which string) {
 func TestANoisyNeighbour(t *testing.T) {
 	tables := check.Get(localdb.Start(t.Context(), localdb.Choose(), ""))
 	t.Cleanup(tables.Close)
-	counts := &counter{of: map[string]map[string]int{"first": {}, "alone": {}, "beside": {}, "noisy": {}}}
+	counts := &counter{of: map[string]map[string]int{"first": {}, "alone": {}, "beside": {},
+		"noisy": {}}}
 	// One process a function: a tenant whose requests come to several costs a read of its queue in
 	// each, with a neighbour and without.
-	s := runTenantsOn(t, Config{Server: counts.before(t, tables.Endpoint), Concurrency: 1, Env: map[string]string{
-		"EnqueueFunction.AWS_ACCESS_KEY_ID":  asksForTenants,
-		"DeliveryFunction.AWS_ACCESS_KEY_ID": asksForTenants,
-		"AckFunction.AWS_ACCESS_KEY_ID":      asksForTenants,
-	}})
+	s := runTenantsOn(t, Config{Server: counts.before(t, tables.Endpoint), Concurrency: 1,
+		Env: map[string]string{
+			"EnqueueFunction.AWS_ACCESS_KEY_ID":  asksForTenants,
+			"DeliveryFunction.AWS_ACCESS_KEY_ID": asksForTenants,
+			"AckFunction.AWS_ACCESS_KEY_ID":      asksForTenants,
+		}})
 	s.lives("first") // the processes are there, and know their tables
 	delivered := s.lives("alone")
 	over, flooded := make(chan struct{}), make(chan map[int]int)
@@ -144,9 +146,12 @@ func (s *tenants) lives(of string) (delivered int) {
 			continue
 		}
 		s.must(token, "POST", "/messages", fmt.Sprintf(`{"queue":"more-%d","seq":1,"body":1}`, seq))
-		chain := s.must(token, "POST", "/acks", fmt.Sprintf(`{"operation":"create","tag":"tree-%d"}`, seq))
-		s.must(token, "POST", "/acks", fmt.Sprintf(`{"operation":"done","edge":%q}`, chain["edges"].([]any)[0]))
-		claim := s.must(token, "POST", "/claims", fmt.Sprintf(`{"queue":"orders","consumer":"books","request":"r-%d"}`, seq))
+		chain := s.must(token, "POST", "/acks",
+			fmt.Sprintf(`{"operation":"create","tag":"tree-%d"}`, seq))
+		s.must(token, "POST", "/acks",
+			fmt.Sprintf(`{"operation":"done","edge":%q}`, chain["edges"].([]any)[0]))
+		claim := s.must(token, "POST", "/claims",
+			fmt.Sprintf(`{"queue":"orders","consumer":"books","request":"r-%d"}`, seq))
 		held := fmt.Sprintf(`"queue":"orders","consumer":"books","token":%q`, claim["token"])
 		s.must(token, "PATCH", "/claims", `{"action":"prepare",`+held+`}`)
 		s.must(token, "PATCH", "/claims", `{"action":"commit",`+held+`}`)

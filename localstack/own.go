@@ -55,7 +55,8 @@ func (c Config) ownTemplate() (string, error) {
 	for _, entry := range entries {
 		text, _ := ownTemplates.ReadFile(entry.Name())
 		path := filepath.Join(folder, entry.Name())
-		if there, unread := os.ReadFile(path); unread != nil || !bytes.Equal(there, text) { // else another process may read it now
+		// else another process may read it now
+		if there, unread := os.ReadFile(path); unread != nil || !bytes.Equal(there, text) {
 			err = errors.Join(err, os.WriteFile(path, text, 0o644))
 		}
 	}

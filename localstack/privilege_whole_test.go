@@ -55,7 +55,8 @@ func sometimes(u use) bool {
 	if u.action == "dynamodb:DeleteItem" && u.resource == "table/streamsort-trouble" {
 		return u.function == "ProcessFunction" || u.function == "SweepFunction"
 	}
-	return u.action == "sqs:SendMessage" && u.resource == "TimerQueue" && u.function != "EnqueueFunction" && u.function != "AckFunction"
+	return u.action == "sqs:SendMessage" && u.resource == "TimerQueue" &&
+		u.function != "EnqueueFunction" && u.function != "AckFunction"
 }
 
 // TestLeastPrivilege runs every function, notes what they call, and compares that with the roles of
@@ -70,7 +71,8 @@ func TestLeastPrivilege(t *testing.T) {
 		functions[u.function] = true
 	}
 	tables, services, functionsAPI := newRecorder(t), newRecorder(t), newRecorder(t)
-	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "") // its own: the template names the tables
+	// its own: the template names the tables
+	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "")
 	check.OK(t, err)
 	t.Cleanup(server.Close)
 	tables.forward(t, server.Endpoint)
@@ -104,17 +106,22 @@ func TestLeastPrivilege(t *testing.T) {
 
 // answers has consumers answer: one that process pushes to, one that pulls, and one whose process
 // died.
-func answers(t *testing.T, consumers *delivery.Store, call func(method, path, body string) map[string]any) {
+func answers(t *testing.T, consumers *delivery.Store,
+	call func(method, path, body string) map[string]any) {
 	t.Helper()
 	const replies = `[{"queue":"%[1]s","body":1},{"queue":"%[1]s-numbered","seq":1,"body":1},{"queue":"orders","seq":1,"body":"another"}]`
 	text := check.Get(json.Marshal(fmt.Sprintf(replies, "pushed-answers")))
-	call("POST", "/messages", fmt.Sprintf(`{"queue":"questions","seq":1,"body":1,"attributes":{"replies":%s}}`, text))
+	call("POST", "/messages",
+		fmt.Sprintf(`{"queue":"questions","seq":1,"body":1,"attributes":{"replies":%s}}`, text))
 
 	call("POST", "/consumers", `{"queue":"orders","consumer":"puller"}`)
-	claim := call("POST", "/claims", `{"queue":"orders","consumer":"puller","request":"r1","maxMessages":1}`)
+	claim := call("POST", "/claims",
+		`{"queue":"orders","consumer":"puller","request":"r1","maxMessages":1}`)
 	on := func(action, more string) {
 		t.Helper()
-		if a := call("PATCH", "/claims", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action, claim["token"], more)); a["outcome"] != "OK" {
+		if a := call("PATCH", "/claims",
+			fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action,
+				claim["token"], more)); a["outcome"] != "OK" {
 			t.Errorf("%s: %v", action, a)
 		}
 	}
@@ -124,11 +131,13 @@ func answers(t *testing.T, consumers *delivery.Store, call func(method, path, bo
 	call("POST", "/consumers", `{"queue":"orders","consumer":"died"}`)
 	c := check.Get(consumers.Requests(request.Inside{}).Consumer(t.Context(), "orders", "died"))
 	past := time.Now().Add(-time.Minute)
-	c, mine, err := consumers.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
+	c, mine, err := consumers.Requests(request.Inside{}).Claim(t.Context(),
+		c, request.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
 	if err == nil && mine {
 		outbox := new(delivery.Consumer).Outbox[:1]
 		outbox[0].Queue = "pulled-answers"
-		_, mine, err = consumers.Requests(request.Inside{}).Decide(t.Context(), "orders", "died", c.Token, outbox)
+		_, mine, err = consumers.Requests(request.Inside{}).Decide(t.Context(), "orders", "died", c.Token,
+			outbox)
 	}
 	check.Need(t, err == nil && mine, "%v, %v", mine, err)
 }
@@ -155,7 +164,9 @@ func onlySinks(t *testing.T) string {
 	check.OK(t, err)
 	var document map[string]any
 	check.OK(t, json.Unmarshal(text, &document))
-	maps.DeleteFunc(document["Resources"].(map[string]any), func(id string, _ any) bool { return strings.HasPrefix(id, "Webhooks") })
+	maps.DeleteFunc(document["Resources"].(map[string]any), func(id string, _ any) bool {
+		return strings.HasPrefix(id, "Webhooks")
+	})
 	text, err = json.Marshal(document)
 	check.Need(t, err == nil, "%v", err)
 	// Within the module, where its function's source is found.
@@ -204,7 +215,8 @@ func everything(t *testing.T, s *Stack) {
 		t.Helper()
 		now := time.Now()
 		check.Get(store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
-			Queue: queue, Seq: seq, Body: []byte(`1`), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: now, ExpiresOn: now.Add(expires),
+			Queue: queue, Seq: seq, Body: []byte(`1`), Digest: make([]byte, 16), Op: make([]byte, 8),
+			EnqueuedAt: now, ExpiresOn: now.Add(expires),
 		}))
 	}
 	dead("dead", 1, time.Hour)
@@ -232,7 +244,8 @@ func everything(t *testing.T, s *Stack) {
 	// sweep: somebody died who was making a consumer.
 	consumers := delivery.NewDynamo(client, delivery.Names{})
 	if _, _, err := consumers.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{
-		Queue: "orders", Name: "begun", State: delivery.Idle, Control: delivery.Control{Starting: "somebody", LastOp: "somebody"},
+		Queue: "orders", Name: "begun", State: delivery.Idle,
+		Control: delivery.Control{Starting: "somebody", LastOp: "somebody"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -242,8 +255,10 @@ func everything(t *testing.T, s *Stack) {
 	call("POST", "/consumers", `{"queue":"new","consumer":"operated"}`)
 	call("POST", "/consumers", `{"queue":"expiring","consumer":"operated"}`)
 	call("GET", "/consumers?queue=orders", "")
-	for i, op := range []string{`"action":"pause"`, `"action":"resume"`, `"action":"rewind","start":"first"`, `"action":"remove"`} {
-		call("POST", "/operations", fmt.Sprintf(`{%s,"queue":"orders","consumer":"operated","reason":"trial","id":"op-%d"}`, op, i))
+	for i, op := range []string{`"action":"pause"`, `"action":"resume"`,
+		`"action":"rewind","start":"first"`, `"action":"remove"`} {
+		call("POST", "/operations",
+			fmt.Sprintf(`{%s,"queue":"orders","consumer":"operated","reason":"trial","id":"op-%d"}`, op, i))
 	}
 	call("GET", "/operations?queue=orders", "")
 	call("GET", "/consumers?state=paused", "")
@@ -252,7 +267,8 @@ func everything(t *testing.T, s *Stack) {
 	call("POST", "/messages", `{"queue":"arrived","id":"a","body":1}`)
 	call("GET", "/messages?queue=arrived&after=0", "")
 	idle()
-	call("POST", "/operations", `{"action":"pause","queue":"arrived","consumer":"receiver","reason":"trial"}`)
+	call("POST", "/operations",
+		`{"action":"pause","queue":"arrived","consumer":"receiver","reason":"trial"}`)
 	call("POST", "/messages", `{"queue":"arrived","id":"b","body":2}`)
 	idle()
 	call("GET", "/consumers?queue=arrived&consumer=receiver", "")
@@ -292,16 +308,19 @@ func everything(t *testing.T, s *Stack) {
 
 // keyedQueues has messages sorted by their keys, at once and by the timer: so many that the cursor
 // hands order items on; they are read, and delivered.
-func keyedQueues(t *testing.T, sorter *cursor.Sorter, call func(method, path, body string) map[string]any) {
+func keyedQueues(t *testing.T, sorter *cursor.Sorter,
+	call func(method, path, body string) map[string]any) {
 	t.Helper()
 	kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")
 	for queue, settle := range map[string]time.Duration{"keyed": 0, "keyed-later": time.Second} {
-		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {
+		if _, err := sorter.Configure(t.Context(), queue,
+			cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {
 			t.Fatal(err)
 		}
 		var group []cursor.Message
 		for n := range 2 * queuelog.OrderItemEntries {
-			group = append(group, cursor.Message{KeyParts: []any{n}, Queue: queue, ID: fmt.Sprint(n), Body: []byte("1")})
+			group = append(group, cursor.Message{KeyParts: []any{n}, Queue: queue, ID: fmt.Sprint(n),
+				Body: []byte("1")})
 		}
 		check.OK(t, sorter.Put(t.Context(), group...)[0].Err)
 		await.True(t, queue+" to be settled", func() bool {
@@ -313,7 +332,8 @@ func keyedQueues(t *testing.T, sorter *cursor.Sorter, call func(method, path, bo
 }
 
 // erases has queues erased: by delivery, by the sweep, and by sort what comes late.
-func erases(t *testing.T, store *cursor.Store, dead func(string, int64, time.Duration), call func(method, path, body string) map[string]any, idle func()) {
+func erases(t *testing.T, store *cursor.Store, dead func(string, int64, time.Duration),
+	call func(method, path, body string) map[string]any, idle func()) {
 	t.Helper()
 	for _, queue := range []string{"bin", "swept"} {
 		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":1,"body":1}`, queue))
@@ -328,7 +348,8 @@ func erases(t *testing.T, store *cursor.Store, dead func(string, int64, time.Dur
 	call("DELETE", "/queues?tenant=nobody&reason=trial", "")
 	dead("bin", 2, time.Hour)
 	for _, queue := range []string{"swept", "swept-arrived"} {
-		if _, err := store.Requests(queuelog.Inside{}).MarkErased(t.Context(), queue, "op", time.Now().Add(-2*cursor.EraseGrace)); err != nil {
+		if _, err := store.Requests(queuelog.Inside{}).MarkErased(t.Context(), queue, "op",
+			time.Now().Add(-2*cursor.EraseGrace)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -38,7 +38,9 @@ func (s *Stack) addQueues() error {
 		for _, m := range l.Readers {
 			i := slices.IndexFunc(l.Queues, func(q template.Queue) bool { return q.Name == m.Queue })
 			if i < 0 || l.Queues[i].Fifo {
-				errs = append(errs, fmt.Errorf("%s: Resources.%s: queue %q must be a standard queue of the same template", l.path, m.LogicalID, m.Queue))
+				errs = append(errs,
+					fmt.Errorf("%s: Resources.%s: queue %q must be a standard queue of the same template", l.path,
+						m.LogicalID, m.Queue))
 				continue
 			}
 			queue := l.Queues[i]
@@ -57,7 +59,8 @@ func (s *Stack) addQueues() error {
 func (s *Stack) Queues() []Queue {
 	out := make([]Queue, len(s.queues))
 	for i, q := range s.queues {
-		out[i] = Queue{LogicalID: q.LogicalID, Name: q.Name, Function: q.reader.Function, Stats: q.runner.Stats()}
+		out[i] = Queue{LogicalID: q.LogicalID, Name: q.Name, Function: q.reader.Function,
+			Stats: q.runner.Stats()}
 	}
 	return out
 }
@@ -87,13 +90,17 @@ func (s *Stack) serveSQS() http.Handler {
 		_ = json.Unmarshal(raw, &call)
 		for _, q := range s.queues {
 			if q.Name == path.Base(call.QueueURL) {
-				status, document := q.runner.Answer(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget), raw)
+				status, document := q.runner.Answer(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget),
+					raw)
 				writeJSON(w, status, document)
 				return
 			}
 		}
 		if name := path.Base(call.QueueURL); s.isForFailures(name) {
-			status, document := sqs.AnswerUnread(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget), raw, func(body string) { s.failures.add(name, []byte(body)) })
+			status, document := sqs.AnswerUnread(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget),
+				raw, func(body string) {
+					s.failures.add(name, []byte(body))
+				})
 			writeJSON(w, status, document)
 			return
 		}

@@ -124,7 +124,8 @@ func action(request *http.Request, body []byte) string {
 	target := request.Header.Get("X-Amz-Target")
 	service, operation, _ := strings.Cut(target, ".")
 	if isS3(request) {
-		return map[string]string{http.MethodPut: "s3:PutObject", http.MethodDelete: "s3:DeleteObject", http.MethodGet: "s3:ListBucket"}[request.Method]
+		return map[string]string{http.MethodPut: "s3:PutObject", http.MethodDelete: "s3:DeleteObject",
+			http.MethodGet: "s3:ListBucket"}[request.Method]
 	}
 	switch {
 	case strings.HasPrefix(service, "DynamoDB"):

@@ -22,7 +22,8 @@ func warnOfSecrets(log *slog.Logger, f template.Function) {
 				continue
 			}
 			log.Warn("a secret is not here, so that each delivery of its sender is answered 503: name it arn:aws:"+
-				strings.Split(found[0], ":")[2]+":"+template.Region+":"+template.Account+":… in a file of this machine's own, and put it there",
+				strings.Split(found[0], ":")[2]+":"+template.Region+":"+template.Account+
+				":… in a file of this machine's own, and put it there",
 				"function", f.Name, "file", file, "secret", found[0])
 		}
 	}

@@ -37,13 +37,15 @@ var sourceOf = map[string]string{
 }
 
 // ownQueue is the queue of the stack's own by which a shape comes.
-var ownQueue = map[string]string{"sqs": "Payments", "s3 by sqs": "Notified", "s3 by sns and sqs": "Notified"}
+var ownQueue = map[string]string{"sqs": "Payments", "s3 by sqs": "Notified",
+	"s3 by sns and sqs": "Notified"}
 
 // TestSources has the records of each shape come through the deployed functions of the sources that
 // the CDK's app adds, shuffled, and one in ten of them again: by the queues that the stack runs,
 // where it does, else by calls of the functions. None is lost, and none is out of order.
 func TestSources(t *testing.T) {
-	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "1h"}})
+	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"},
+		Env: map[string]string{"STREAMSORT_SETTLE": "1h"}})
 	random := rand.New(rand.NewPCG(7, 8))
 	shapes := sourcetest.Shapes
 	for i, shape := range shapes {
@@ -73,7 +75,8 @@ func TestSources(t *testing.T) {
 			bodies := awaitBodies(t, s, shape.Queue(i*sourceQueues+queue), sourceRecords)
 			for at, body := range bodies {
 				if n, err := shape.N(body); n != at+1 || err != nil {
-					t.Errorf("%s: message %d of queue %s is %d, %v", shape.Name, at+1, shape.Queue(i*sourceQueues+queue), n, err)
+					t.Errorf("%s: message %d of queue %s is %d, %v", shape.Name, at+1,
+						shape.Queue(i*sourceQueues+queue), n, err)
 				}
 			}
 		}
@@ -81,15 +84,17 @@ func TestSources(t *testing.T) {
 	// A table of a user's own: its changes come by its stream, and the stack's mapping.
 	client := database(t, s)
 	for n := range sourceRecords {
-		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("accounts"), Item: dynamo.ToSDK(ddb.Fields{
-			"id": ddb.Text("anna/1"), "n": ddb.Int(int64(n + 1)),
-		}.Item())}); err != nil {
+		if _, err := client.PutItem(t.Context(),
+			&dynamodb.PutItemInput{TableName: aws.String("accounts"), Item: dynamo.ToSDK(ddb.Fields{
+				"id": ddb.Text("anna/1"), "n": ddb.Int(int64(n + 1)),
+			}.Item())}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	settleAll(t, s, "src/accounts/anna%2F1", sourceRecords)
 	for at, body := range awaitBodies(t, s, "src/accounts/anna%2F1", sourceRecords) {
-		if !strings.Contains(string(body), fmt.Sprintf(`"NewImage":{"id":{"S":"anna/1"},"n":{"N":"%d"}}`, at+1)) {
+		if !strings.Contains(string(body),
+			fmt.Sprintf(`"NewImage":{"id":{"S":"anna/1"},"n":{"N":"%d"}}`, at+1)) {
 			t.Errorf("change %d is %s", at+1, body)
 		}
 	}
@@ -136,9 +141,11 @@ func sendBodies(t *testing.T, s *Stack, logical string, records []json.RawMessag
 	for i, raw := range records {
 		var record struct{ Body string }
 		check.OK(t, json.Unmarshal(raw, &record))
-		entries = append(entries, sqstypes.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: &record.Body})
+		entries = append(entries, sqstypes.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)),
+			MessageBody: &record.Body})
 	}
-	out, err := client.SendMessageBatch(t.Context(), &sqs.SendMessageBatchInput{QueueUrl: aws.String(queueURL(t, s, logical)), Entries: entries})
+	out, err := client.SendMessageBatch(t.Context(),
+		&sqs.SendMessageBatchInput{QueueUrl: aws.String(queueURL(t, s, logical)), Entries: entries})
 	check.Need(t, err == nil && len(out.Failed) == 0, "%+v, %v", out, err)
 }
 
@@ -146,7 +153,8 @@ func sendBodies(t *testing.T, s *Stack, logical string, records []json.RawMessag
 func bring(t *testing.T, s *Stack, of string, event json.RawMessage) {
 	t.Helper()
 	answer, err := s.Invoke(t.Context(), "Source"+of+"Function", event)
-	if err != nil || answer.FunctionError != "" || string(answer.Payload) != `{"batchItemFailures":[]}` {
+	if err != nil || answer.FunctionError != "" ||
+		string(answer.Payload) != `{"batchItemFailures":[]}` {
 		t.Fatalf("%s: %s %s, %v", of, answer.FunctionError, answer.Payload, err)
 	}
 }
@@ -156,14 +164,18 @@ func bring(t *testing.T, s *Stack, of string, event json.RawMessage) {
 func settleAll(t *testing.T, s *Stack, queue string, many int) {
 	t.Helper()
 	await.True(t, queue+" to have all that comes", func() bool {
-		_, status := fetch[map[string]any](t, http.MethodGet, s.URL()+"/queues?queue="+url.QueryEscape(queue), "")
+		_, status := fetch[map[string]any](t, http.MethodGet,
+			s.URL()+"/queues?queue="+url.QueryEscape(queue), "")
 		if status["kind"] != "keyed" {
 			return status["kind"] != nil
 		}
 		return status["waiting"] == float64(many)
 	})
-	_, later := sorterOf(t, s, &cursor.Options{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
-	if it, err := later.Status(t.Context(), queue); err == nil && it.Settings.Kind == cursor.KindKeyed {
+	_, later := sorterOf(t, s, &cursor.Options{Now: func() time.Time {
+		return time.Now().Add(2 * time.Hour)
+	}})
+	if it, err := later.Status(t.Context(), queue); err == nil &&
+		it.Settings.Kind == cursor.KindKeyed {
 		check.Get(later.Settle(t.Context(), queue, cursor.EverySortKey))
 	}
 }
@@ -180,7 +192,8 @@ func awaitBodies(t *testing.T, s *Stack, queue string, many int) []json.RawMessa
 	}
 	var bodies []json.RawMessage
 	await.True(t, queue, func() bool {
-		status, answer := fetch[page](t, http.MethodGet, s.URL()+"/messages?after=0&limit=500&queue="+url.QueryEscape(queue), "")
+		status, answer := fetch[page](t, http.MethodGet,
+			s.URL()+"/messages?after=0&limit=500&queue="+url.QueryEscape(queue), "")
 		bodies = nil
 		for _, m := range answer.Messages {
 			bodies = append(bodies, append(m.Body, m.BodyBase64...))

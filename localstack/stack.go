@@ -51,7 +51,8 @@ func Run(ctx context.Context, config Config) (*Stack, error) {
 	if err := config.own(); err != nil {
 		return nil, err
 	}
-	s := &Stack{config: config, functionNames: newNames(), scheduleNames: newNames(), cancel: func() {}}
+	s := &Stack{config: config, functionNames: newNames(), scheduleNames: newNames(),
+		cancel: func() {}}
 	if err := s.start(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -112,11 +113,14 @@ func (s *Stack) read(ctx context.Context) error {
 
 // options is what a template is read with. Resources of other services are made first: their names
 // and addresses may be values of the template.
-func (s *Stack) options(ctx context.Context, l *loaded, imports map[string]string) (template.Options, error) {
+func (s *Stack) options(ctx context.Context, l *loaded,
+	imports map[string]string) (template.Options, error) {
 	stack := stackName(l.path)
 	options := template.Options{
 		Stack: stack, Parameters: s.config.Parameters, Imports: imports,
-		Endpoint: func(id, resourceType string) (string, error) { return s.doors.endpoint(stack, id, resourceType) },
+		Endpoint: func(id, resourceType string) (string, error) {
+			return s.doors.endpoint(stack, id, resourceType)
+		},
 	}
 	text, services, err := l.doc.ForeignTemplate(options)
 	if err != nil || text == nil {
@@ -232,8 +236,10 @@ func (s *Stack) HasServices() bool { return s.services != nil }
 
 // Invoke runs a function, named by its logical id or its own name, and waits for its answer; see
 // [lambda.Service.Invoke].
-func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) (lambda.Response, error) {
-	return s.functions.Invoke(ctx, lambda.Request{Function: s.functionNames.find(function), Payload: payload})
+func (s *Stack) Invoke(ctx context.Context, function string,
+	payload []byte) (lambda.Response, error) {
+	return s.functions.Invoke(ctx,
+		lambda.Request{Function: s.functionNames.find(function), Payload: payload})
 }
 
 // closeGrace is how long Close waits for requests of mappings under way.

@@ -91,7 +91,8 @@ func put(t *testing.T, s *Stack, ids ...string) {
 	}
 }
 
-var shop = []string{"testdata/consumer.template.json", "testdata/shop.template.json"} // the importing one first
+// the importing one first
+var shop = []string{"testdata/consumer.template.json", "testdata/shop.template.json"}
 
 // byAnotherSite has a browser ask for an address as another site can have it: by a form, and by a
 // name that the site points here.
@@ -101,7 +102,8 @@ func byAnotherSite(t *testing.T, address string) {
 		http.StatusForbidden:          func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
 		http.StatusMisdirectedRequest: func(r *http.Request) { r.Host = "evil.example:3000" },
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("{}"))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address,
+			strings.NewReader("{}"))
 		check.OK(t, err)
 		request.Header.Set("Content-Type", "text/plain")
 		change(request)
@@ -115,24 +117,29 @@ func byAnotherSite(t *testing.T, address string) {
 func TestFrontDoors(t *testing.T) {
 	s := run(t, Config{
 		Templates: shop, Parameters: map[string]string{"Greeting": "moin"},
-		Env: map[string]string{"EVERYWHERE": "1", "Echo.OVERRIDDEN": "by the test", "OVERRIDDEN": "by all"},
+		Env: map[string]string{"EVERYWHERE": "1", "Echo.OVERRIDDEN": "by the test",
+			"OVERRIDDEN": "by all"},
 	})
 	status, event := fetch[map[string]any](t, "POST", s.URL()+"/some/where", `{"a":1}`)
 	if status != 200 || event["rawPath"] != "/some/where" || event["routeKey"] != "$default" {
 		t.Errorf("API: %d %v", status, event)
 	}
 	outputs := s.Outputs()["shop"]
-	wantAddresses := []Address{{"DynamoDB", s.DynamoDB()}, {"function URL EchoUrl", strings.TrimSuffix(outputs["EchoUrl"], "/")}}
+	wantAddresses := []Address{{"DynamoDB", s.DynamoDB()},
+		{"function URL EchoUrl", strings.TrimSuffix(outputs["EchoUrl"], "/")}}
 	diff := cmp.Diff(wantAddresses, s.Addresses())
 	check.That(t, diff == "" && !s.HasServices(), "addresses (-want +got):\n%s", diff)
 	check.Is(t, outputs["ApiUrl"], s.URL())
 	status, event = fetch[map[string]any](t, "GET", outputs["EchoUrl"]+"a%20b", "")
 	check.That(t, status == 200 && event["rawPath"] == "/a%20b", "function URL: %d %v", status, event)
-	for _, name := range []string{"Echo", "shop-Echo", "arn:aws:lambda:us-east-1:000000000000:function:shop-Echo"} {
-		status, answer := fetch[map[string]any](t, "POST", s.URL()+"/2015-03-31/functions/"+name+"/invocations", `{"direct":true}`)
+	for _, name := range []string{"Echo", "shop-Echo",
+		"arn:aws:lambda:us-east-1:000000000000:function:shop-Echo"} {
+		status, answer := fetch[map[string]any](t, "POST",
+			s.URL()+"/2015-03-31/functions/"+name+"/invocations", `{"direct":true}`)
 		check.That(t, status == 200 && answer["direct"] == true, "%s %d %v", name, status, answer)
 	}
-	for _, path := range []string{"/some/where", "/2015-03-31/functions/Echo/invocations", "/_streamsort/schedules/none"} {
+	for _, path := range []string{"/some/where", "/2015-03-31/functions/Echo/invocations",
+		"/_streamsort/schedules/none"} {
 		byAnotherSite(t, s.URL()+path)
 	}
 	byAnotherSite(t, outputs["EchoUrl"])
@@ -158,7 +165,8 @@ func TestFrontDoors(t *testing.T) {
 	response, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
 	_ = response.Body.Close()
-	if response.StatusCode != 400 || response.Header.Get("X-Amzn-Errortype") != "UnknownOperationException" {
+	if response.StatusCode != 400 ||
+		response.Header.Get("X-Amzn-Errortype") != "UnknownOperationException" {
 		t.Errorf("a service that does not run answered %d", response.StatusCode)
 	}
 }
@@ -167,7 +175,9 @@ func TestFrontDoors(t *testing.T) {
 // arrive, and a poisonous one ends in the queue for failures, alone.
 func TestStream(t *testing.T) {
 	for _, kind := range ddbtest.Servers(t) {
-		t.Run(string(kind), func(t *testing.T) { testStream(t, run(t, Config{Templates: shop, Server: string(kind)})) })
+		t.Run(string(kind), func(t *testing.T) {
+			testStream(t, run(t, Config{Templates: shop, Server: string(kind)}))
+		})
 	}
 }
 
@@ -196,11 +206,13 @@ func testStream(t *testing.T, s *Stack) {
 		}
 	}
 	status, failures := fetch[[]failure](t, "GET", s.URL()+"/_streamsort/failures", "")
-	if status != 200 || len(failures) != 1 || failures[0].Queue != "consumer-Failures" || failures[0].Message.DDBStreamBatchInfo.BatchSize != 1 {
+	if status != 200 || len(failures) != 1 || failures[0].Queue != "consumer-Failures" ||
+		failures[0].Message.DDBStreamBatchInfo.BatchSize != 1 {
 		t.Errorf("failures: %d %+v", status, failures)
 	}
 	status, mappings := fetch[[]Mapping](t, "GET", s.URL()+"/_streamsort/mappings", "")
-	if status != 200 || len(mappings) != 1 || mappings[0].Stats.Delivered != 3 || mappings[0].Stats.Failed != 1 || mappings[0].Failed != "" {
+	if status != 200 || len(mappings) != 1 || mappings[0].Stats.Delivered != 3 ||
+		mappings[0].Stats.Failed != 1 || mappings[0].Failed != "" {
 		t.Errorf("mappings: %d %+v", status, mappings)
 	}
 }
@@ -208,7 +220,8 @@ func testStream(t *testing.T, s *Stack) {
 func TestState(t *testing.T) {
 	dir := t.TempDir()
 	s := run(t, Config{Templates: shop[1:], LogDir: dir})
-	if status, health := fetch[map[string]string](t, "GET", s.URL()+"/_streamsort/health", ""); status != 200 || health["status"] != "ok" {
+	if status, health := fetch[map[string]string](t, "GET", s.URL()+"/_streamsort/health",
+		""); status != 200 || health["status"] != "ok" {
 		t.Errorf("health: %d %v", status, health)
 	}
 	type answer struct{ FunctionError, Payload string }
@@ -244,7 +257,8 @@ func TestClose(t *testing.T) {
 	s := run(t, Config{Templates: shop})
 	check.Get(s.Invoke(t.Context(), "Echo", nil))
 	ours := func() []string {
-		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", "/[.]build/localstack/").Output()
+		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", "/[.]build/localstack/").
+			Output()
 		return strings.Fields(string(out))
 	}
 	check.Need(t, len(ours()) != 0, "no function runs")

@@ -54,7 +54,8 @@ func (s *Stack) logsHandler(w http.ResponseWriter, r *http.Request) {
 	if text := r.FormValue("lines"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > keptLines {
-			writeJSON(w, http.StatusBadRequest, map[string]string{"message": "lines must be from 0 to " + strconv.Itoa(keptLines)})
+			writeJSON(w, http.StatusBadRequest,
+				map[string]string{"message": "lines must be from 0 to " + strconv.Itoa(keptLines)})
 			return
 		}
 		lines = n
@@ -63,9 +64,11 @@ func (s *Stack) logsHandler(w http.ResponseWriter, r *http.Request) {
 	if !s.functionNames.known(name) {
 		message := "there is no function " + strconv.Quote(name) + ": there are "
 		if slices.ContainsFunc(s.config.Consumers, func(c Consumer) bool { return c.Name == name }) {
-			message = "the consumer " + name + " is a URL, and what answers there has its log: there are logs of "
+			message = "the consumer " + name +
+				" is a URL, and what answers there has its log: there are logs of "
 		}
-		writeJSON(w, http.StatusNotFound, map[string]string{"code": "not_found", "message": message + strings.Join(s.functionNames.all(), ", ")})
+		writeJSON(w, http.StatusNotFound, map[string]string{"code": "not_found",
+			"message": message + strings.Join(s.functionNames.all(), ", ")})
 		return
 	}
 	text, count := s.logs.tail(name, lines, after)

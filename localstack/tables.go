@@ -38,7 +38,8 @@ func startServer(ctx context.Context, config Config) (*localdb.Server, error) {
 
 // makeTables makes all tables and returns the ARNs of their streams by the tables' names. A table
 // that is there already is used if it has the same keys and stream.
-func makeTables(ctx context.Context, client *dynamodb.Client, all []*loaded) (map[string]string, error) {
+func makeTables(ctx context.Context, client *dynamodb.Client,
+	all []*loaded) (map[string]string, error) {
 	streams := map[string]string{}
 	for _, l := range all {
 		for _, t := range l.Tables {

@@ -55,7 +55,8 @@ func runTenantsOn(t *testing.T, c Config) *tenants {
 	keys := httptest.NewServer(issuer)
 	t.Cleanup(keys.Close)
 	c.Templates = []string{tenantsTemplate, "../examples/receiver/receiver.template.json"}
-	env := map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": ""}
+	env := map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "",
+		"SweepFunction.STREAMSORT_EVENT_BUS": ""}
 	maps.Copy(env, c.Env)
 	c.Env = env
 	c.Issuers = map[string]string{tokenIssuer: keys.URL}
@@ -81,7 +82,8 @@ func (s *tenants) token(of any, scopes string) string {
 // ask makes a request of the tenants' API, and returns the answer as it came.
 func (s *tenants) ask(authorization, method, path, body string) (int, string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path,
+		strings.NewReader(body))
 	check.OK(s.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", authorization)
@@ -139,20 +141,24 @@ func (s *tenants) settle(of, token, word string) belongings {
 		s.must(token, "POST", "/operations", fmt.Sprintf(`{"action":"pause","queue":"orders","consumer":"%[2]s","reason":"%[2]s %[3]d","id":"%[1]s-%[3]d"}`, word, text, n))
 	}
 	pause := func(action string) {
-		s.must(token, "POST", "/operations", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"books","reason":%q}`, action, text))
+		s.must(token, "POST", "/operations",
+			fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"books","reason":%q}`, action, text))
 	}
 	pause("pause")
 	next := s.must(token, "GET", "/consumers?state=paused&limit=1", "")
 	pause("resume")
 	s.must(token, "PUT", "/endpoints", fmt.Sprintf(`{"consumer":"books","queue":"orders","url":"https://example.com/%[1]s","paused":"%[1]s"}`, text))
-	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
+	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+
+		`","leaseSeconds":3600}`)
 	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
-	put(`{"messages":[{"queue":"worked","seq":1,"body":"` + text + `"},{"queue":"worked","seq":2,"body":"` + text + `"}]}`)
+	put(`{"messages":[{"queue":"worked","seq":1,"body":"` + text +
+		`"},{"queue":"worked","seq":2,"body":"` + text + `"}]}`)
 	worked := newTracker(s.t, database(s.t, s.Stack), tenant.Name(of, "worked"))
 	batch := worked.takes(time.Hour)
 	s.must(token, "POST", "/acks", `{"operation":"create","tag":"stamps","stamp":"00ff"}`)
 	s.idle()
-	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1", next["next"].(string), worked, batch}
+	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1",
+		next["next"].(string), worked, batch}
 }
 
 // operations are all that the tenants' API does: by its route, with the places of what a request
@@ -257,7 +263,8 @@ func TestTenants(t *testing.T) {
 			named["{n}"] = fmt.Sprint(n)
 			query, body := o.query, o.body
 			for place, value := range named {
-				query, body = strings.ReplaceAll(query, place, url.QueryEscape(value)), strings.ReplaceAll(body, place, value)
+				query, body = strings.ReplaceAll(query, place, url.QueryEscape(value)),
+					strings.ReplaceAll(body, place, value)
 			}
 			status, text := s.ask(acme, method, path+"?"+query, body)
 			asked++
@@ -281,7 +288,8 @@ func TestTenants(t *testing.T) {
 	s.reply(acme, variants["{queue}"])
 	s.idle()
 	check.Is(t, cmp.Diff(before, s.stored("@globex/")), "")
-	t.Logf("%d requests, %d items of the other tenant as they were, %d of the caller's", asked, len(before), len(s.stored("@acme/")))
+	t.Logf("%d requests, %d items of the other tenant as they were, %d of the caller's", asked,
+		len(before), len(s.stored("@acme/")))
 	check.That(t, asked >= 300, "only %d requests were made", asked)
 	s.ownNames(acme, globex)
 	s.ownBatch(globex, theirs)
@@ -292,11 +300,13 @@ func TestTenants(t *testing.T) {
 func (s *tenants) ownBatch(token string, its belongings) {
 	s.t.Helper()
 	status := s.must(token, "GET", "/consumers?queue=worked&consumer=tracker", "")
-	if text := fmt.Sprint(status); !strings.Contains(text, "chain:"+its.chain()) || strings.Contains(text, "@globex") {
+	if text := fmt.Sprint(status); !strings.Contains(text, "chain:"+its.chain()) ||
+		strings.Contains(text, "@globex") {
 		s.t.Errorf("its consumer is %s, want the chain %s", text, its.chain())
 	}
 	chain := s.must(token, "GET", "/chains?tag="+url.QueryEscape(its.chain()), "")
-	if text := fmt.Sprint(chain); !strings.Contains(text, "state:OPEN") || !strings.Contains(text, "tag:"+its.chain()) {
+	if text := fmt.Sprint(chain); !strings.Contains(text, "state:OPEN") ||
+		!strings.Contains(text, "tag:"+its.chain()) {
 		s.t.Errorf("its chain is %s", text)
 	}
 	done := s.must(token, "POST", "/acks", fmt.Sprintf(`{"operation":"done","edge":%q}`, its.batch))
@@ -312,7 +322,8 @@ func (s *tenants) reply(token string, queues []string) {
 	s.must(token, "POST", "/consumers", `{"queue":"asked","consumer":"books"}`)
 	for i, queue := range queues {
 		s.must(token, "POST", "/messages", fmt.Sprintf(`{"queue":"asked","seq":%d,"body":1}`, i+1))
-		claim := s.must(token, "POST", "/claims", fmt.Sprintf(`{"queue":"asked","consumer":"books","request":"r-%d"}`, i))
+		claim := s.must(token, "POST", "/claims",
+			fmt.Sprintf(`{"queue":"asked","consumer":"books","request":"r-%d"}`, i))
 		held := fmt.Sprintf(`"queue":"asked","consumer":"books","token":%q`, claim["token"])
 		s.must(token, "PATCH", "/claims", `{"action":"prepare",`+held+`}`)
 		replies := fmt.Sprintf(`{"queue":%q,"seq":3,"id":"globex-secret-1","body":4}`, queue)
@@ -359,7 +370,8 @@ func (s *tenants) stored(prefix string) map[string]string {
 					name := fmt.Sprint(item[table.Partition.Name])
 					whole := check.Get(json.Marshal(item))
 					sort := check.Get(json.Marshal(item[table.Sort.Name]))
-					if strings.Contains(name, "{"+prefix) || strings.Contains(name, "{endpoints "+strings.Trim(prefix, "@/")) {
+					if strings.Contains(name, "{"+prefix) ||
+						strings.Contains(name, "{endpoints "+strings.Trim(prefix, "@/")) {
 						items[fmt.Sprintf("%s %s %s", table.LogicalID, name, sort)] = string(whole)
 					}
 				}
@@ -379,13 +391,15 @@ func (s *tenants) ownNames(acme, globex string) {
 		"/chains?tag=tree":               `"tag":"tree"`,
 		"/consumers?queue=orders":        `"consumer":"books"`,
 	} {
-		if status, text := s.ask(globex, "GET", path, ""); status != 200 || !strings.Contains(text, want) || strings.Contains(text, "@globex") {
+		if status, text := s.ask(globex, "GET", path, ""); status != 200 ||
+			!strings.Contains(text, want) || strings.Contains(text, "@globex") {
 			s.t.Errorf("%s: %d %s, want %s", path, status, text, want)
 		}
 	}
 	// To one who is not it, another's queue is as one that is not there.
 	for _, queue := range []string{"globex-secret-text", "never"} {
-		if status, text := s.ask(acme, "GET", "/queues?queue="+queue, ""); status != 404 || !strings.Contains(text, "no-queue") {
+		if status, text := s.ask(acme, "GET", "/queues?queue="+queue, ""); status != 404 ||
+			!strings.Contains(text, "no-queue") {
 			s.t.Errorf("%s: %d %s", queue, status, text)
 		}
 	}
@@ -401,7 +415,8 @@ func (s *tenants) ownNames(acme, globex string) {
 func TestTenantsComeIn(t *testing.T) {
 	s := runTenants(t, Chaos{})
 	other := gatewaytest.NewIssuer(t)
-	forged := "Bearer " + other.Sign(map[string]any{"iss": tokenIssuer, "aud": tokenAudience, tokenClaim: "globex"})
+	forged := "Bearer " +
+		other.Sign(map[string]any{"iss": tokenIssuer, "aud": tokenAudience, tokenClaim: "globex"})
 	s.must(s.token("globex", tokenScopes), "POST", "/messages", `{"queue":"orders","seq":1,"body":1}`)
 	for name, c := range map[string]struct {
 		authorization, method, path, body string
@@ -428,7 +443,8 @@ func TestTenantsComeIn(t *testing.T) {
 		"nothing there":        {s.token("globex", tokenScopes), "DELETE", "/messages", ``, 404, ""},
 		"an operation by body": {s.token("globex", tokenScopes), "POST", "/messages", `{"operation":"status","queue":"@globex/orders"}`, 400, "operation"},
 	} {
-		if status, text := s.ask(c.authorization, c.method, c.path, c.body); status != c.status || !strings.Contains(text, c.want) {
+		if status, text := s.ask(c.authorization, c.method, c.path, c.body); status != c.status ||
+			!strings.Contains(text, c.want) {
 			t.Errorf("%s: %d %s, want %d %s", name, status, text, c.status, c.want)
 		}
 	}
@@ -456,7 +472,8 @@ func (s *tenants) allIsCovered() {
 		check.That(s.t, !strings.HasPrefix(id, "Tenant") || key == "" || covered[key], "%s", key)
 	}
 	token := s.token("acme", tokenScopes)
-	for route, member := range map[string]string{"POST /acks": "operation", "POST /operations": "action", "PATCH /claims": "action"} {
+	for route, member := range map[string]string{"POST /acks": "operation",
+		"POST /operations": "action", "PATCH /claims": "action"} {
 		method, path, _ := strings.Cut(route, " ")
 		_, answer := s.ask(token, method, path, `{"`+member+`":"nothing"}`)
 		_, list, _ := strings.Cut(answer, member+" must be ")
@@ -464,7 +481,8 @@ func (s *tenants) allIsCovered() {
 		names := regexp.MustCompile(`[a-z-]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
 		check.That(s.t, len(names) >= 3, "%s: no list of %ss in %s", route, member, answer)
 		for _, name := range names {
-			if !regexp.MustCompile(regexp.QuoteMeta(route) + ` .*"` + member + `":"` + name + `"`).MatchString(bodies) {
+			if !regexp.MustCompile(regexp.QuoteMeta(route) + ` .*"` + member + `":"` + name + `"`).
+				MatchString(bodies) {
 				s.t.Errorf("the matrix has no %s of %s", name, route)
 			}
 		}

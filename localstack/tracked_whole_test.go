@@ -69,7 +69,8 @@ func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 
 // trackedDelivery delivers messages whose work is done, fails, and takes too long: ack handles the
 // first two ends, the sweep the third.
-func trackedDelivery(t *testing.T, client *dynamodb.Client, put func(queue string, seq int), sweep func()) {
+func trackedDelivery(t *testing.T, client *dynamodb.Client, put func(queue string, seq int),
+	sweep func()) {
 	t.Helper()
 	k := newTracker(t, client, "tracked")
 	for seq := 1; seq <= 3; seq++ {

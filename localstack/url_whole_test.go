@@ -13,11 +13,14 @@ import (
 func TestFunctionURL(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/url.patch.json"}})
 	url := s.Outputs()["url"]["PutUrl"]
-	if status, answer := fetch[map[string]any](t, "POST", url+"messages", `{"queue":"q","seq":1,"body":"a"}`); status != 200 || answer["outcome"] != "advanced" {
+	if status, answer := fetch[map[string]any](t, "POST", url+"messages",
+		`{"queue":"q","seq":1,"body":"a"}`); status != 200 || answer["outcome"] != "advanced" {
 		t.Errorf("put: %d %v", status, answer)
 	}
-	for _, request := range []struct{ method, path, body string }{{"GET", "messages?queue=q", ""}, {"PUT", "queues", `{"queue":"q","policy":"skip"}`}} {
-		if status, answer := fetch[map[string]any](t, request.method, url+request.path, request.body); status != 404 && status != 405 {
+	for _, request := range []struct{ method, path, body string }{{"GET", "messages?queue=q", ""},
+		{"PUT", "queues", `{"queue":"q","policy":"skip"}`}} {
+		if status, answer := fetch[map[string]any](t, request.method, url+request.path,
+			request.body); status != 404 && status != 405 {
 			t.Errorf("%s %s by the URL: %d %v", request.method, request.path, status, answer)
 		}
 	}

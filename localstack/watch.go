@@ -50,7 +50,8 @@ func (s *Stack) watch(ctx context.Context) {
 
 // watchedSources are the sources of all functions, as they are now: those that are built, and those
 // that are interpreted.
-func (s *Stack) watchedSources(ctx context.Context, programs map[string]program) ([]*watched, error) {
+func (s *Stack) watchedSources(ctx context.Context,
+	programs map[string]program) ([]*watched, error) {
 	var all []*watched
 	runs := map[buildRun]*watched{}
 	for _, l := range s.templates {
@@ -124,14 +125,16 @@ func (s *Stack) renew(ctx context.Context, w *watched) {
 		if path == "" || sum(path) != before[function] {
 			s.functions.Restart(function)
 			_, _ = s.functions.Warm(function) // what is wrong with it is reported by OnError
-			s.config.Logger.Info("restarted, since its source has changed", "function", function, "after", time.Since(began).Round(time.Millisecond))
+			s.config.Logger.Info("restarted, since its source has changed", "function", function, "after",
+				time.Since(began).Round(time.Millisecond))
 		}
 	}
 	if w.run.root == "" {
 		return
 	}
 	// What the sources import may have changed too.
-	if folders, err := sourceFolders(ctx, w.run.root, w.packages); err == nil && !slices.Equal(folders, w.folders) {
+	if folders, err := sourceFolders(ctx, w.run.root, w.packages); err == nil &&
+		!slices.Equal(folders, w.folders) {
 		w.folders, w.seen = folders, fingerprint(folders)
 	}
 }
@@ -150,7 +153,8 @@ const ofThisMachine = `{{if .Module}}{{if or .Module.Main (and .Module.Replace (
 
 // sourceFolders are the folders, and embedded files, on this machine that packages are built from.
 func sourceFolders(ctx context.Context, root string, packages []string) ([]string, error) {
-	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"list", "-e", "-deps", "-f", ofThisMachine}, packages)...)
+	command := exec.CommandContext(ctx, "go",
+		slices.Concat([]string{"list", "-e", "-deps", "-f", ofThisMachine}, packages)...)
 	command.Dir = root
 	var said bytes.Buffer
 	command.Stderr = &said
@@ -173,7 +177,8 @@ func below(folder string) []string {
 	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || !entry.IsDir():
-		case path != folder && (entry.Name() == "node_modules" || entry.Name() == "__pycache__" || isVenv(path) || strings.HasPrefix(entry.Name(), ".")):
+		case path != folder && (entry.Name() == "node_modules" || entry.Name() == "__pycache__" ||
+			isVenv(path) || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
 		default:
 			folders = append(folders, path)
@@ -190,7 +195,8 @@ func isVenv(folder string) bool {
 }
 
 // sourceEndings are those of source files: what functions write beside them restarts none.
-var sourceEndings = map[string]bool{".py": true, ".mjs": true, ".js": true, ".cjs": true, ".go": true, ".mod": true, ".sum": true}
+var sourceEndings = map[string]bool{".py": true, ".mjs": true, ".js": true, ".cjs": true,
+	".go": true, ".mod": true, ".sum": true}
 
 // fingerprint changes with the names, the sizes and the times of the source files in folders, and
 // of the files among those.

@@ -51,7 +51,10 @@ func TestWatch(t *testing.T) {
 		"template.json": `{"Resources": {` + watchedFunction("One", "one") + `, ` + watchedFunction("Two", "two") + `}}`,
 	})
 	failed := make(chan string, 9)
-	s := run(t, Config{Templates: []string{filepath.Join(root, "template.json")}, Watch: true, Failed: func(_, text string) { failed <- text }})
+	s := run(t, Config{Templates: []string{filepath.Join(root, "template.json")}, Watch: true,
+		Failed: func(_, text string) {
+			failed <- text
+		}})
 	answer := func(function string) string {
 		response := check.Get(s.Invoke(t.Context(), function, nil))
 		return string(response.Payload)
@@ -76,7 +79,8 @@ func TestWatch(t *testing.T) {
 	replace("package said\n\nconst Text = `\"three\"`\n")
 	await.True(t, "the new program", func() bool { return started("One") == 2 })
 	replace("package said\n\nconst Text = nothing\n")
-	if text := <-failed; !strings.Contains(text, "said.go:3") || !strings.Contains(text, "undefined: nothing") {
+	if text := <-failed; !strings.Contains(text, "said.go:3") ||
+		!strings.Contains(text, "undefined: nothing") {
 		t.Errorf("what does not compile says %q", text)
 	}
 	check.Is(t, answer("One"), `"three"`)
@@ -85,7 +89,8 @@ func TestWatch(t *testing.T) {
 }
 
 func watchedFunction(id, source string) string {
-	return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "` + source + `"}, "Properties": {"Runtime": "provided.al2023", "Timeout": 60}}`
+	return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "` +
+		source + `"}, "Properties": {"Runtime": "provided.al2023", "Timeout": 60}}`
 }
 
 // readOnly is a stack whose template is read, and nothing started.
@@ -111,15 +116,18 @@ func TestNotWatched(t *testing.T) {
 	whole := filepath.Join(root, "src")
 	write(t, root, map[string]string{
 		"src/handler.py": "1", "cdk.out/asset.1/handler.py": "1",
-		"cdk.out/app.template.json": `{"Resources": {` + function("Copy", `"aws:asset:path": "asset.1"`) + `,` +
+		"cdk.out/app.template.json": `{"Resources": {` + function("Copy", `"aws:asset:path": "asset.1"`) +
+			`,` +
 			function("Whole", `"aws:asset:path": "`+whole+`"`) + `,` +
 			function("Named", `"aws:asset:path": "asset.1", "streamsort:source": "src"`) + `}}`,
 	})
 	var said bytes.Buffer
-	s := readOnly(t, slog.NewTextHandler(&said, nil), filepath.Join(root, "cdk.out", "app.template.json"))
+	s := readOnly(t, slog.NewTextHandler(&said, nil),
+		filepath.Join(root, "cdk.out", "app.template.json"))
 	all, err := s.watchedSources(t.Context(), nil)
 	check.Need(t, err == nil && len(all) == 3, "%v, %v", all, err)
-	if log := said.String(); strings.Count(log, "not watched") != 1 || !strings.Contains(log, "function=app-Copy") {
+	if log := said.String(); strings.Count(log, "not watched") != 1 ||
+		!strings.Contains(log, "function=app-Copy") {
 		t.Error(log)
 	}
 }

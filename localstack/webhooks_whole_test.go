@@ -99,7 +99,8 @@ type sender struct {
 // send is the status and the outcome of a request.
 func (w sender) send(source string, body []byte, headers map[string]string) (int, string) {
 	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.s.URL()+"/webhooks/"+source, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost,
+		w.s.URL()+"/webhooks/"+source, bytes.NewReader(body))
 	check.OK(w.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	for name, value := range headers {
@@ -111,7 +112,8 @@ func (w sender) send(source string, body []byte, headers map[string]string) (int
 	text := check.Get(io.ReadAll(response.Body))
 	var answer struct{ Outcome, Type string }
 	_ = json.Unmarshal(text, &answer) // one that is no JSON says nothing
-	return response.StatusCode, answer.Outcome + strings.TrimPrefix(answer.Type, "https://streamsort.dev/problems/")
+	return response.StatusCode, answer.Outcome +
+		strings.TrimPrefix(answer.Type, "https://streamsort.dev/problems/")
 }
 
 // github sends a delivery as GitHub does, with a body that may be another than the one that is
@@ -141,7 +143,8 @@ func (w sender) stored(queue string) (all []string) {
 		}
 	}
 	for after := int64(0); ; {
-		status, p := fetch[page](w.t, "GET", fmt.Sprintf("%s/messages?limit=1000&after=%d&queue=%s", w.s.URL(), after, url.QueryEscape(queue)), "")
+		status, p := fetch[page](w.t, "GET", fmt.Sprintf("%s/messages?limit=1000&after=%d&queue=%s",
+			w.s.URL(), after, url.QueryEscape(queue)), "")
 		check.Need(w.t, status == 200, "queue %s: %d", queue, status)
 		for _, m := range p.Messages {
 			all = append(all, m.ID+" "+string(m.Body)+string(m.BodyBase64))
@@ -159,14 +162,16 @@ func (w sender) stored(queue string) (all []string) {
 func TestWebhooks(t *testing.T) {
 	const path = "testdata/webhooks.patch.json"
 	tables, services := newRecorder(t), newRecorder(t)
-	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "") // its own: the template names the tables
+	// its own: the template names the tables
+	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "")
 	check.OK(t, err)
 	t.Cleanup(server.Close)
 	tables.forward(t, server.Endpoint)
 	// The secrets of a template beside it: what is easiest on one machine.
-	s := run(t, Config{Templates: []string{path, "testdata/secrets.template.json"}, Server: tables.URL, Env: map[string]string{
-		"WebhookFunction.AWS_ACCESS_KEY_ID": "WebhookFunction", "WebhookFunction.AWS_ENDPOINT_URL": services.URL,
-	}})
+	s := run(t, Config{Templates: []string{path, "testdata/secrets.template.json"}, Server: tables.URL,
+		Env: map[string]string{
+			"WebhookFunction.AWS_ACCESS_KEY_ID": "WebhookFunction", "WebhookFunction.AWS_ENDPOINT_URL": services.URL,
+		}})
 	services.forward(t, s.services.Endpoint)
 	var logs strings.Builder
 	var mu sync.Mutex
@@ -183,7 +188,8 @@ func TestWebhooks(t *testing.T) {
 		w.keep(name, oldSecret)
 	}
 	secret := map[string]string{"Name": "stripe-Ab12Cd", "SecretString": `["` + oldSecret + `"]`}
-	if err := s.services.JSON(t.Context(), "secretsmanager", "secretsmanager.CreateSecret", secret, &struct{}{}); err != nil {
+	if err := s.services.JSON(t.Context(), "secretsmanager", "secretsmanager.CreateSecret", secret,
+		&struct{}{}); err != nil {
 		t.Fatal(err)
 	}
 	await.True(t, "the secret to be asked for again", func() bool {
@@ -207,7 +213,8 @@ func TestWebhooks(t *testing.T) {
 	for _, text := range []string{"canary", "full_name"} {
 		check.That(t, !strings.Contains(logs.String(), text), "%q is in the log", text)
 	}
-	for _, text := range []string{"refused", "answered", "the secrets cannot be had", "WebhooksAccepted", "WebhooksRefused"} {
+	for _, text := range []string{"refused", "answered", "the secrets cannot be had",
+		"WebhooksAccepted", "WebhooksRefused"} {
 		check.That(t, strings.Contains(logs.String(), text), "%q is not in the log", text)
 	}
 	checkPrivileges(t, path, tables, services)
@@ -216,7 +223,8 @@ func TestWebhooks(t *testing.T) {
 // keep puts a value into the parameter of a sender.
 func (w sender) keep(name, value string) {
 	w.t.Helper()
-	input := map[string]any{"Name": "/webhooks/" + name, "Value": value, "Type": "SecureString", "Overwrite": true}
+	input := map[string]any{"Name": "/webhooks/" + name, "Value": value, "Type": "SecureString",
+		"Overwrite": true}
 	err := w.s.services.JSON(w.t.Context(), "ssm", "AmazonSSM.PutParameter", input, &struct{}{})
 	check.Need(w.t, err == nil, "%v", err)
 }
@@ -282,7 +290,8 @@ func (w sender) others() {
 	ledger("a", 2, 202, "parked")
 	ledger("a", 1, 200, "advanced")
 	ledger("a", 1, 200, "duplicate")
-	if status, answer := fetch[map[string]any](w.t, "PUT", w.s.URL()+"/queues", `{"queue":"ledger/b","kind":"arrival"}`); status != 200 {
+	if status, answer := fetch[map[string]any](w.t, "PUT", w.s.URL()+"/queues",
+		`{"queue":"ledger/b","kind":"arrival"}`); status != 200 {
 		w.t.Errorf("%d %v", status, answer)
 	}
 	ledger("b", 2, 409, "ahead")

@@ -69,7 +69,8 @@ func extractOne(entry *zip.File, root *os.Root) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	out, err := root.OpenFile(filepath.FromSlash(entry.Name), os.O_CREATE|os.O_WRONLY|os.O_EXCL, entry.Mode().Perm())
+	out, err := root.OpenFile(filepath.FromSlash(entry.Name), os.O_CREATE|os.O_WRONLY|os.O_EXCL,
+		entry.Mode().Perm())
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,8 @@ func adviceAbout(status int) string {
 func near(typed string, names []string) string {
 	best, least := "", 1+max(1, (len(typed)+1)/3)
 	for _, name := range names {
-		if d := levenshtein.ComputeDistance(strings.ToLower(typed), strings.ToLower(name)); d < least && name != typed {
+		if d := levenshtein.ComputeDistance(strings.ToLower(typed), strings.ToLower(name)); d < least &&
+			name != typed {
 			best, least = name, d
 		}
 	}
@@ -132,7 +133,8 @@ func (s *session) otherName(err error, line *kong.Context) string {
 		query.Set("prefix", string([]rune(name)[0]))
 	}
 	if other := s.otherOf(kind, name, query); other != "" {
-		return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name), printable.Text(other))
+		return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name),
+			printable.Text(other))
 	}
 	return ""
 }
@@ -150,7 +152,8 @@ func (s *session) otherOf(kind, name string, query url.Values) string {
 	}
 	var names []string
 	for _, it := range append(page.List, page.Consumers...) {
-		names = append(names, map[string]string{"queue": it.Queue, "consumer": it.Consumer, "chain": it.Tag}[kind])
+		names = append(names, map[string]string{"queue": it.Queue, "consumer": it.Consumer,
+			"chain": it.Tag}[kind])
 	}
 	if slices.Contains(names, name) {
 		return ""

@@ -18,7 +18,8 @@ func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		const row = `"consumer":"c","seq":7,"error":"HTTP 500\u001b[2J","since":"2026-01-02T03:04:05Z","ageSeconds":1}`
-		answer := `{"list":[{"queue":"q0",` + row + `,{"queue":"q1",` + row + `,{"queue":"q2",` + row + `]}`
+		answer := `{"list":[{"queue":"q0",` + row + `,{"queue":"q1",` + row + `,{"queue":"q2",` + row +
+			`]}`
 		switch {
 		case r.Method == http.MethodPost:
 			var asked struct{ Queue, ID string }
@@ -52,7 +53,8 @@ func TestBulkIsADryRunFirst(t *testing.T) {
 	check.That(t, code == exitDone && out == want && errOut == "nothing is done: --yes does it\n",
 		"exit code %d, %q, %q", code, out, errOut)
 	want = `"action":"redrive","rate":1000,"selected":3,"first":[{"queue":"q0","consumer":"c","seq":7,"error":"HTTP 500\u001b[2J"}`
-	if out, _, code := redriveAll(t.Context(), url, "-o", "json"); code != exitDone || !strings.Contains(out, want) {
+	if out, _, code := redriveAll(t.Context(), url, "-o", "json"); code != exitDone ||
+		!strings.Contains(out, want) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }
@@ -99,8 +101,10 @@ func TestBulkInterrupted(t *testing.T) {
 		return 200, "{}"
 	})
 	out, errOut, code := redriveAll(ctx, url, "--yes", "--rate", "1")
-	report := regexp.MustCompile(`of 3 consumers: [12] done, 0 done already, 0 changed meanwhile, 0 failed\n`)
-	goOn := regexp.MustCompile(`^streamsort: interrupted; to go on: the same command with --run [0-9a-z]+\n$`)
+	report := regexp.MustCompile(
+		`of 3 consumers: [12] done, 0 done already, 0 changed meanwhile, 0 failed\n`)
+	goOn := regexp.MustCompile(
+		`^streamsort: interrupted; to go on: the same command with --run [0-9a-z]+\n$`)
 	check.That(t, code == exitRefused && report.MatchString(out) && goOn.MatchString(errOut),
 		"exit code %d, %s, %s", code, out, errOut)
 	_, errOut, code = redriveAll(ctx, url, "--yes")

@@ -88,7 +88,9 @@ type session struct {
 // is that of its tables too.
 func (s *session) access() client.Access {
 	if s.token != "" {
-		return client.Access{URL: s.URL, Token: func(context.Context) (string, error) { return s.token, nil }}
+		return client.Access{URL: s.URL, Token: func(context.Context) (string, error) {
+			return s.token, nil
+		}}
 	}
 	return client.Access{URL: s.URL, Sign: s.Sign || s.given.Region != "", Region: s.Region}
 }
@@ -112,7 +114,8 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	var c commands
 	done := -1
 	parser := kong.Must(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
-		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups, wholeNumbers, withExamples,
+		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups,
+		wholeNumbers, withExamples,
 		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { done = code }))
 	kongcompletion.Register(parser)
 	if done >= 0 {
@@ -158,16 +161,20 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 // empty text means something.
 func emptyFlag(line *kong.Context) error {
 	for _, given := range line.Path {
-		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String && given.Flag.Target.Len() == 0 && !given.Flag.Tag.Has("empty") {
-			return usageError(fmt.Sprintf("--%s is empty: it must have a text, or be left out", given.Flag.Name))
+		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String &&
+			given.Flag.Target.Len() == 0 && !given.Flag.Tag.Has("empty") {
+			return usageError(fmt.Sprintf("--%s is empty: it must have a text, or be left out",
+				given.Flag.Name))
 		}
 	}
 	return nil
 }
 
-func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader, out, errOut io.Writer) (*session, error) {
+func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader,
+	out, errOut io.Writer) (*session, error) {
 	s := &session{
-		ctx: ctx, in: in, out: out, errOut: errOut, token: c.Token, given: place{URL: c.URL, Region: c.Region, Sign: c.Sign},
+		ctx: ctx, in: in, out: out, errOut: errOut, token: c.Token,
+		given:  place{URL: c.URL, Region: c.Region, Sign: c.Sign},
 		format: formatOf(c.Output, isTerminal(out)), color: colored(c.Color, isTerminal(out)),
 		terminal: isTerminal(errOut), asks: isTerminal(errOut) && isTerminal(in), grace: 5 * time.Second,
 	}
@@ -176,7 +183,8 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 		text.EnableColors() // also where --color says so and the environment does not
 	}
 	verb, _, _ := strings.Cut(line.Command(), " ")
-	if slices.Contains([]string{"context", "local", "init"}, verb) { // they work on no stack that is there
+	// they work on no stack that is there
+	if slices.Contains([]string{"context", "local", "init"}, verb) {
 		s.place = s.given
 		return s, nil
 	}
@@ -202,7 +210,8 @@ func (s *session) get(path string, query url.Values, out any) (json.RawMessage, 
 }
 
 // call makes a request with a document; nil for none.
-func (s *session) call(method, path string, query url.Values, document, out any) (raw json.RawMessage, err error) {
+func (s *session) call(method, path string, query url.Values,
+	document, out any) (raw json.RawMessage, err error) {
 	c, err := client.Open(s.access())
 	if err != nil {
 		return nil, err

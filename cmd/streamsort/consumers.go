@@ -21,7 +21,9 @@ type consumer view.Consumer
 // clauses says what the consumer is at, a clause for each thing.
 func (c consumer) clauses(clock clock) string {
 	var said []string
-	say := func(format string, arguments ...any) { said = append(said, fmt.Sprintf(format, arguments...)) }
+	say := func(format string, arguments ...any) {
+		said = append(said, fmt.Sprintf(format, arguments...))
+	}
 	if c.Starting {
 		say("finding its place")
 	}
@@ -31,7 +33,8 @@ func (c consumer) clauses(clock clock) string {
 		case claim.State == "IN_DOUBT":
 			say("in doubt: claim %s of %d to %d, whose lease %s", claim.Token, claim.From, claim.To, lease)
 		case claim.Deferred:
-			say("at %d to %d, deferred, claim %s %s, chain %s", claim.From, claim.To, claim.Token, lease, claim.Chain)
+			say("at %d to %d, deferred, claim %s %s, chain %s", claim.From, claim.To, claim.Token, lease,
+				claim.Chain)
 		default:
 			say("at %d to %d, lease %s", claim.From, claim.To, lease)
 		}
@@ -40,7 +43,8 @@ func (c consumer) clauses(clock clock) string {
 		say("blocked on %d %s", c.Blocked.Seq, clock.lasting(c.Blocked.Age))
 	}
 	for _, q := range c.Quarantine {
-		say("quarantine: claim %s of %d to %d, %s %s", q.Token, q.From, q.To, q.State, clock.since(q.Since))
+		say("quarantine: claim %s of %d to %d, %s %s", q.Token, q.From, q.To, q.State,
+			clock.since(q.Since))
 	}
 	if c.Paused != nil {
 		say("paused %s: %s", clock.since(c.Paused.Since), c.Paused.Reason)
@@ -60,9 +64,11 @@ func (c consumer) clauses(clock clock) string {
 		say("%d waits %s", c.Waiting.Seq, clock.lasting(c.Waiting.Age))
 	}
 	if c.Refused != nil {
-		say("%s refused, the last in claim %s: %s", count(c.Refused.Count, "reply", "replies"), c.Refused.Claim, c.Refused.Reason)
+		say("%s refused, the last in claim %s: %s", count(c.Refused.Count, "reply", "replies"),
+			c.Refused.Claim, c.Refused.Reason)
 	}
-	if c.Sink != nil && c.State != view.OK { // it is of all queues: one that is well has nothing to do with it
+	// it is of all queues: one that is well has nothing to do with it
+	if c.Sink != nil && c.State != view.OK {
 		c.sink(clock, say)
 	}
 	if len(said) == 0 {
@@ -162,7 +168,8 @@ func failedSeqs(seq, to *jsonseq.Seq) string {
 
 // each asks for one page after the other, and has the elements of the list under name, each with
 // its document. When it has ended, failed is why it ended early, or what could not be read.
-func each[T any](s *session, path string, query url.Values, name string, failed *error) iter.Seq2[T, json.RawMessage] {
+func each[T any](s *session, path string, query url.Values, name string,
+	failed *error) iter.Seq2[T, json.RawMessage] {
 	return func(yield func(T, json.RawMessage) bool) {
 		var unreadable []error
 		for next := "first"; next != ""; query.Set("after", next) {
@@ -199,7 +206,8 @@ func (s *session) post(path string, document map[string]any, what string) error 
 	if it.State == "" { // it is gone
 		return s.print(raw, "%s\t%s\n", it.Consumer, what)
 	}
-	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, known(it.Delivered), it.clauses(s.clock))
+	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, known(it.Delivered),
+		it.clauses(s.clock))
 }
 
 type consumerCreate struct {

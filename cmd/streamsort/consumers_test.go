@@ -98,7 +98,8 @@ func TestWhy(t *testing.T) {
 		out, errOut, _ := prints(t, append([]string{"--url", url}, strings.Fields(line)...)...)
 		check.That(t, strings.Contains(out, want), "%s: no %q in\n%s%s", line, want, out, errOut)
 	}
-	if out, _, _ := prints(t, "--url", url, "-o", "jsonl", "why", "orders"); !strings.HasPrefix(out, `{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`) {
+	if out, _, _ := prints(t, "--url", url, "-o", "jsonl", "why", "orders"); !strings.HasPrefix(out,
+		`{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`) {
 		t.Errorf("as JSON: %s", out)
 	}
 	url = answers(t, map[string]string{
@@ -112,7 +113,8 @@ func TestWhy(t *testing.T) {
 		`[{"consumer":"a","state":"ok"}]`: "orders: ok: all messages up to 48 are delivered to 1 consumer\n",
 		`[]`:                              "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n",
 	} {
-		url := answers(t, map[string]string{"/queues": failing["/queues"], "/consumers": `{"consumers":` + consumers + `}`})
+		url := answers(t, map[string]string{"/queues": failing["/queues"],
+			"/consumers": `{"consumers":` + consumers + `}`})
 		out, errOut, _ := prints(t, "--url", url, "why", "orders")
 		check.That(t, out == want, "%q, %s, want %q", out, errOut, want)
 	}
@@ -120,7 +122,8 @@ func TestWhy(t *testing.T) {
 
 // TestLogOfAnAttempt: the function that was called last has a log, here or in CloudWatch.
 func TestLogOfAnAttempt(t *testing.T) {
-	called := view.Attempt{By: "arn:aws:lambda:eu-west-1:123456789012:function:orders", RequestID: "r-1"}
+	called := view.Attempt{By: "arn:aws:lambda:eu-west-1:123456789012:function:orders",
+		RequestID: "r-1"}
 	for at, want := range map[string]string{
 		"http://127.0.0.1:3000":   "streamsort logs orders",
 		"https://api.example.com": `aws logs filter-log-events --log-group-name /aws/lambda/orders --filter-pattern '"r-1"'`,
@@ -162,7 +165,8 @@ func TestPartsOfATenant(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"chain":{"tag":%q,"state":"OPEN","edges":3}}`, tag)
 	})
 	out, errOut, code := prints(t, "--url", server, "chain", "t", "--edge", edge.String())
-	check.That(t, code == 0 && strings.Contains(out, "╰─ "+first+"  ") && !strings.Contains(strings.Join(asked, " "), "@acme"),
+	check.That(t, code == 0 && strings.Contains(out, "╰─ "+first+"  ") &&
+		!strings.Contains(strings.Join(asked, " "), "@acme"),
 		"exit code %d, asked for %q, %s%s", code, asked, out, errOut)
 }
 

@@ -32,7 +32,8 @@ type contextAdd struct {
 
 func (c *contextAdd) Run(s *session) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString(c.Name) {
-		return usageError(fmt.Sprintf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name))
+		return usageError(
+			fmt.Sprintf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name))
 	}
 	if (c.Stack == "") == (s.given.URL == "") {
 		return usageError("either --stack or --url must be given")
@@ -43,10 +44,14 @@ func (c *contextAdd) Run(s *session) error {
 		if added, err = s.deployed(c.Stack); err != nil {
 			return err
 		}
-	} else if u, err := url.Parse(added.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+	} else if u, err := url.Parse(added.URL); err != nil || u.Host == "" ||
+		u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return usageError(fmt.Sprintf("--url is %q: it must be like https://ID.execute-api.REGION.amazonaws.com, with no password in it", added.URL))
 	}
-	if err := changePlaces(func(all *places) error { all.Contexts[c.Name] = added; return nil }); err != nil {
+	if err := changePlaces(func(all *places) error {
+		all.Contexts[c.Name] = added
+		return nil
+	}); err != nil {
 		return err
 	}
 	return s.print(added.named(c.Name), "%s\tadded\t%s\n", c.Name, added.URL)
@@ -59,7 +64,8 @@ func (s *session) deployed(stack string) (place, error) {
 		return place{}, fmt.Errorf("%w: set AWS_REGION (--region), and AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run under a role", err)
 	}
 	where.Region = cmp.Or(s.given.Region, where.Region)
-	at := aws.Config{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}
+	at := aws.Config{Region: where.Region, Credentials: where.Credentials,
+		BaseEndpoint: where.Endpoint}
 	answer, err := cloudformation.NewFromConfig(at).
 		DescribeStacks(s.ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
 	if err != nil {
@@ -72,16 +78,20 @@ func (s *session) deployed(stack string) (place, error) {
 		}
 	}
 	if outputs["ApiUrl"] == "" {
-		return place{}, fmt.Errorf("stack %s in %s has no output ApiUrl (it has: %s): is it this project's?",
-			stack, where.Region, cmp.Or(strings.Join(slices.Sorted(maps.Keys(outputs)), ", "), "none"))
+		return place{},
+			fmt.Errorf("stack %s in %s has no output ApiUrl (it has: %s): is it this project's?",
+				stack, where.Region, cmp.Or(strings.Join(slices.Sorted(maps.Keys(outputs)), ", "), "none"))
 	}
 	return place{
-		URL: strings.TrimSuffix(outputs["ApiUrl"], "/"), Region: where.Region, Stack: stack, Sign: s.given.Sign, Tables: tablesIn(outputs),
+		URL: strings.TrimSuffix(outputs["ApiUrl"], "/"), Region: where.Region, Stack: stack,
+		Sign: s.given.Sign, Tables: tablesIn(outputs),
 	}, nil
 }
 
 // named is the context as it is printed.
-func (p place) named(name string) map[string]any { return map[string]any{"name": name, "context": p} }
+func (p place) named(name string) map[string]any {
+	return map[string]any{"name": name, "context": p}
+}
 
 // tablesIn are the names of the tables that a stack's outputs have.
 func tablesIn(outputs map[string]string) map[string]string {
@@ -179,7 +189,7 @@ func readPlaces() (places, error) {
 	all := places{Contexts: map[string]place{}}
 	file, err := placesFile()
 	if err != nil {
-		return all, nil //nolint:nilerr // a user without a folder has no contexts; who writes one gets the error
+		return all, nil //nolint:nilerr // a user without a folder has no contexts; writing fails
 	}
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -148,7 +148,8 @@ func (d *doctor) api() {
 	took := time.Since(began)
 	var refused *client.Problem
 	switch {
-	case errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
+	case errors.As(err, &refused) &&
+		(refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
 		d.say("api", unknown, "%s answers, and refuses these credentials: %v", d.URL, err)
 		return
 	case err != nil:
@@ -176,7 +177,8 @@ func (d *doctor) api() {
 		d.say("errors of "+g.Consumer, gravenessOf(g), "%s", d.grouped(g))
 	}
 	if a.Rates != nil {
-		d.say("rates", well, "%.1f stored, %.1f delivered a second, in the last 5 minutes", a.Rates.Stored, a.Rates.Delivered)
+		d.say("rates", well, "%.1f stored, %.1f delivered a second, in the last 5 minutes",
+			a.Rates.Stored, a.Rates.Delivered)
 	}
 }
 
@@ -284,7 +286,8 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) {
 	}
 	stream := found.StreamSpecification != nil && aws.ToBool(found.StreamSpecification.StreamEnabled)
 	switch {
-	case found.TableStatus != types.TableStatusActive && found.TableStatus != types.TableStatusUpdating:
+	case found.TableStatus != types.TableStatusActive &&
+		found.TableStatus != types.TableStatusUpdating:
 		d.say(check, critical, "is %s", found.TableStatus)
 	case def.Stream != table.NoStream && !stream:
 		d.say(check, critical, "has no stream: nothing that it is for is called")
@@ -306,7 +309,8 @@ func (d *doctor) functions() {
 	requests, fail := 0, false
 	for _, f := range all {
 		if strings.HasSuffix(f.LogicalID, webhookFunction) {
-			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.URL}
+			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{},
+				BaseEndpoint: &d.URL}
 			d.look(secretsCheck, here, func(ctx context.Context, at aws.Config) error {
 				return d.secrets(ctx, at, f.Name)
 			})
@@ -331,7 +335,8 @@ func (d *doctor) functions() {
 
 // layouts says a table's status, and whether this program is too old for what the first of its
 // items have: 1 read unit, and 128 where they are long.
-func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Definition, check string, status types.TableStatus) {
+func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Definition,
+	check string, status types.TableStatus) {
 	some, err := on.Scan(ctx, &dynamodb.ScanInput{
 		TableName: &def.Name, Limit: aws.Int32(10),
 		ProjectionExpression: aws.String("#v"), ExpressionAttributeNames: map[string]string{"#v": "v"},
@@ -348,7 +353,8 @@ func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Def
 		}
 	}
 	if newest > def.Layout {
-		d.say(check, critical, "has items of layout %d, and this program knows %d: take a newer streamsort", newest, def.Layout)
+		d.say(check, critical,
+			"has items of layout %d, and this program knows %d: take a newer streamsort", newest, def.Layout)
 	} else {
 		d.say(check, well, "is %s, and its items' layout is known (%d at most)", status, def.Layout)
 	}

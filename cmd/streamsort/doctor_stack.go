@@ -35,12 +35,14 @@ func (d *doctor) aws(check, service string, make func(ctx context.Context, at aw
 		d.say(check, unknown, "%v", err)
 		return
 	}
-	at := aws.Config{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}
+	at := aws.Config{Region: where.Region, Credentials: where.Credentials,
+		BaseEndpoint: where.Endpoint}
 	d.look(check, at, make)
 }
 
 // look has a check made, which has some seconds. The check is unknown where it cannot be.
-func (d *doctor) look(check string, at aws.Config, make func(ctx context.Context, at aws.Config) error) {
+func (d *doctor) look(check string, at aws.Config,
+	make func(ctx context.Context, at aws.Config) error) {
 	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
 	defer cancel()
 	if err := make(ctx, at); err != nil {
@@ -66,10 +68,14 @@ func (d *doctor) deployment() {
 		return
 	}
 	for _, id := range has[mappingResource] {
-		d.aws("mapping", "LAMBDA", func(ctx context.Context, at aws.Config) error { return d.mapping(ctx, at, id) })
+		d.aws("mapping", "LAMBDA", func(ctx context.Context, at aws.Config) error {
+			return d.mapping(ctx, at, id)
+		})
 	}
 	for _, name := range has[webhookFunction] {
-		d.aws(secretsCheck, "LAMBDA", func(ctx context.Context, at aws.Config) error { return d.secrets(ctx, at, name) })
+		d.aws(secretsCheck, "LAMBDA", func(ctx context.Context, at aws.Config) error {
+			return d.secrets(ctx, at, name)
+		})
 	}
 	d.aws("alarms", "CLOUDWATCH", func(ctx context.Context, at aws.Config) error {
 		return d.alarms(ctx, at, has[alarmResource])
@@ -119,9 +125,11 @@ func (d *doctor) functionErrors(ctx context.Context, at aws.Config, names []stri
 }
 
 // invocations are how often each function was invoked, and how often it failed.
-func invocations(ctx context.Context, client *cloudwatch.Client, names []string) ([][2]float64, error) {
+func invocations(ctx context.Context, client *cloudwatch.Client,
+	names []string) ([][2]float64, error) {
 	counts := make([][2]float64, len(names))
-	input := cloudwatch.GetMetricDataInput{StartTime: aws.Time(time.Now().Add(-errorsWithin)), EndTime: aws.Time(time.Now())}
+	input := cloudwatch.GetMetricDataInput{StartTime: aws.Time(time.Now().Add(-errorsWithin)),
+		EndTime: aws.Time(time.Now())}
 	for i, name := range names {
 		for j, metric := range []string{"Invocations", "Errors"} {
 			input.MetricDataQueries = append(input.MetricDataQueries, watch.MetricDataQuery{
@@ -143,7 +151,8 @@ func invocations(ctx context.Context, client *cloudwatch.Client, names []string)
 		}
 		for _, r := range page.MetricDataResults {
 			var i, j int
-			if _, err := fmt.Sscanf(aws.ToString(r.Id), "m%d_%d", &i, &j); err != nil || i >= len(counts) || j > 1 {
+			if _, err := fmt.Sscanf(aws.ToString(r.Id), "m%d_%d", &i, &j); err != nil || i >= len(counts) ||
+				j > 1 {
 				continue
 			}
 			for _, value := range r.Values {
@@ -171,7 +180,8 @@ func (d *doctor) resources(ctx context.Context, at aws.Config) (map[string][]str
 		for _, r := range page.StackResourceSummaries {
 			kind := aws.ToString(r.ResourceType)
 			names[kind] = append(names[kind], aws.ToString(r.PhysicalResourceId))
-			if kind == functionResource && strings.HasSuffix(aws.ToString(r.LogicalResourceId), webhookFunction) {
+			if kind == functionResource &&
+				strings.HasSuffix(aws.ToString(r.LogicalResourceId), webhookFunction) {
 				names[webhookFunction] = append(names[webhookFunction], aws.ToString(r.PhysicalResourceId))
 			}
 		}
@@ -183,7 +193,8 @@ func (d *doctor) resources(ctx context.Context, at aws.Config) (map[string][]str
 
 // mapping looks whether what comes from a stream or a queue reaches its function.
 func (d *doctor) mapping(ctx context.Context, at aws.Config, id string) error {
-	is, err := lambda.NewFromConfig(at).GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &id})
+	is, err := lambda.NewFromConfig(at).GetEventSourceMapping(ctx,
+		&lambda.GetEventSourceMappingInput{UUID: &id})
 	if err != nil {
 		return fmt.Errorf("%s: %w", id, err)
 	}
@@ -191,7 +202,8 @@ func (d *doctor) mapping(ctx context.Context, at aws.Config, id string) error {
 	state, result := aws.ToString(is.State), aws.ToString(is.LastProcessingResult)
 	switch {
 	case state == "Disabled" || state == "Disabling":
-		d.say(check, critical, "is %s: what %s has is not handled; enable %s", state, aws.ToString(is.EventSourceArn), id)
+		d.say(check, critical, "is %s: what %s has is not handled; enable %s", state,
+			aws.ToString(is.EventSourceArn), id)
 	case strings.HasPrefix(result, "PROBLEM"):
 		d.say(check, warning, "is %s, and its last result is %s", state, result)
 	default:
@@ -261,7 +273,8 @@ func functionIn(arn string) string {
 func (d *doctor) alarms(ctx context.Context, at aws.Config, names []string) error {
 	on := false
 	for some := range slices.Chunk(names, alarmsAsked) {
-		found, err := cloudwatch.NewFromConfig(at).DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: some})
+		found, err := cloudwatch.NewFromConfig(at).DescribeAlarms(ctx,
+			&cloudwatch.DescribeAlarmsInput{AlarmNames: some})
 		if err != nil {
 			return err
 		}

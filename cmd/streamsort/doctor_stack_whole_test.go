@@ -46,16 +46,20 @@ func TestDoctorOfStack(t *testing.T) {
 	all := append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())
 	all = append(all, delivery.Names{Trouble: "streamsort-trouble"}.Tables()...)
 	check.OK(t, table.Create(t.Context(), tables, append(all, xorack.Names{}.Tables()...)...))
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"states":{}}`) }))
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"states":{}}`)
+	}))
 	defer api.Close()
 	template, err := os.ReadFile("testdata/doctor.template.json")
 	check.OK(t, err)
-	outputs, err := server.Deploy(t.Context(), "Watched", bytes.ReplaceAll(template, []byte("API_URL"), []byte(api.URL)), nil)
+	outputs, err := server.Deploy(t.Context(), "Watched",
+		bytes.ReplaceAll(template, []byte("API_URL"), []byte(api.URL)), nil)
 	check.OK(t, err)
 	look := func(want diagnosis, lines ...string) {
 		t.Helper()
 		var out, errOut bytes.Buffer
-		code := run(t.Context(), []string{"--context", "watched", "doctor"}, strings.NewReader(""), &out, &errOut)
+		code := run(t.Context(), []string{"--context", "watched", "doctor"}, strings.NewReader(""), &out,
+			&errOut)
 		for _, line := range lines {
 			check.That(t, strings.Contains(out.String(), line), "%q is not said", line)
 		}
@@ -63,37 +67,47 @@ func TestDoctorOfStack(t *testing.T) {
 		check.Need(t, !t.Failed(), "it said\n%s", &out)
 	}
 	var out, errOut bytes.Buffer
-	if code := run(t.Context(), []string{"context", "add", "watched", "--stack", "Watched"}, strings.NewReader(""), &out, &errOut); code != 0 {
+	if code := run(t.Context(), []string{"context", "add", "watched", "--stack", "Watched"},
+		strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("exit %d: %s", code, &errOut)
 	}
-	look(well, "mapping of watched-handler\tok\tis Enabled", "alarms\tok\tnone of 1 is on", "sweep\tok\tno pass has ended yet: the stack is new",
+	look(well, "mapping of watched-handler\tok\tis Enabled", "alarms\tok\tnone of 1 is on",
+		"sweep\tok\tno pass has ended yet: the stack is new",
 		"table streamsort-chains\tok\tis ACTIVE, and its items' layout is known (1 at most)")
 
 	// An alarm is on, and a mapping is off.
-	settings := aws.Config{Region: ministack.Region, BaseEndpoint: &server.Endpoint, Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, "")}
-	if _, err := cloudwatch.NewFromConfig(settings).SetAlarmState(t.Context(), &cloudwatch.SetAlarmStateInput{
-		AlarmName: aws.String("watched-behind"), StateReason: aws.String("a test"), StateValue: watch.StateValueAlarm,
-	}); err != nil {
+	settings := aws.Config{Region: ministack.Region, BaseEndpoint: &server.Endpoint,
+		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey,
+			"")}
+	if _, err := cloudwatch.NewFromConfig(settings).SetAlarmState(t.Context(),
+		&cloudwatch.SetAlarmStateInput{
+			AlarmName: aws.String("watched-behind"), StateReason: aws.String("a test"),
+			StateValue: watch.StateValueAlarm,
+		}); err != nil {
 		t.Fatal(err)
 	}
 	look(warning, "alarm watched-behind\twarning\tis on: Somebody is behind.")
 	mapping := outputs["Mapping"]
-	if _, err := lambda.NewFromConfig(settings).UpdateEventSourceMapping(t.Context(), &lambda.UpdateEventSourceMappingInput{UUID: &mapping, Enabled: aws.Bool(false)}); err != nil {
+	if _, err := lambda.NewFromConfig(settings).UpdateEventSourceMapping(t.Context(),
+		&lambda.UpdateEventSourceMappingInput{UUID: &mapping, Enabled: aws.Bool(false)}); err != nil {
 		t.Fatal(err)
 	}
 	look(critical, "mapping of watched-handler\tcritical\tis Disabl")
 
 	// A table has what a later version wrote.
-	if _, err := tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("streamsort-chains"), Item: map[string]types.AttributeValue{
-		"tag": &types.AttributeValueMemberS{Value: "later"}, "v": &types.AttributeValueMemberN{Value: "99"},
-	}}); err != nil {
+	if _, err := tables.PutItem(t.Context(),
+		&dynamodb.PutItemInput{TableName: aws.String("streamsort-chains"),
+			Item: map[string]types.AttributeValue{
+				"tag": &types.AttributeValueMemberS{Value: "later"}, "v": &types.AttributeValueMemberN{Value: "99"},
+			}}); err != nil {
 		t.Fatal(err)
 	}
 	look(critical, "table streamsort-chains\tcritical\thas items of layout 99, and this program knows 1: take a newer streamsort")
 
 	// A caller in JSON gets the same.
 	out.Reset()
-	run(t.Context(), []string{"--context", "watched", "-o", "json", "doctor"}, strings.NewReader(""), &out, &errOut)
+	run(t.Context(), []string{"--context", "watched", "-o", "json", "doctor"}, strings.NewReader(""),
+		&out, &errOut)
 	var found []struct{ Check, State, Found string }
 	if err := json.Unmarshal(out.Bytes(), &found); err != nil || len(found) < 10 {
 		t.Errorf("%v, of %s", err, &out)

@@ -104,12 +104,14 @@ func TestDoctorLooksAgain(t *testing.T) {
 		_, _ = io.WriteString(w, `{"states":{"blocked":{"count":3}}}`)
 	})
 	out, errOut, _ := printsOf(ctx, "", "--url", api, "doctor", "--every", "100ms")
-	check.That(t, looks >= 2 && strings.Contains(out, "blocked\twarning\t3"), "%d looks: %s%s", looks, out, errOut)
+	check.That(t, looks >= 2 && strings.Contains(out, "blocked\twarning\t3"), "%d looks: %s%s", looks,
+		out, errOut)
 }
 
 // TestDiagnoses: what does not work goes before what nobody can tell.
 func TestDiagnoses(t *testing.T) {
-	for _, c := range [][3]diagnosis{{well, warning, warning}, {critical, unknown, critical}, {unknown, warning, unknown}, {unknown, critical, critical}} {
+	for _, c := range [][3]diagnosis{{well, warning, warning}, {critical, unknown, critical},
+		{unknown, warning, unknown}, {unknown, critical, critical}} {
 		check.Is(t, c[0].worse(c[1]), c[2], c[0], c[1])
 	}
 }

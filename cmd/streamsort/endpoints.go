@@ -44,9 +44,10 @@ type endpointList struct {
 
 func (c *endpointList) Run(s *session) error {
 	l := s.listing("consumer", "for", "url", "state", "changed")
-	return limited(l, "/endpoints", client.Query("consumer", c.Named), "endpoints", c.Limit, func(e endpoint) []any {
-		return []any{e.Consumer, e.place(), e.URL, e.state(s.clock), s.clock.at(e.At)}
-	})
+	return limited(l, "/endpoints", client.Query("consumer", c.Named), "endpoints", c.Limit,
+		func(e endpoint) []any {
+			return []any{e.Consumer, e.place(), e.URL, e.state(s.clock), s.clock.at(e.At)}
+		})
 }
 
 // endpointPlace is for what an endpoint is.
@@ -109,7 +110,8 @@ type endpointRemove struct{ endpointPlace }
 func (c *endpointRemove) Run(s *session) error {
 	var answer struct{}
 	field, name := c.place()
-	raw, err := s.call(http.MethodDelete, "/endpoints", url.Values{"consumer": {c.Consumer}, field: {name}}, nil, &answer)
+	raw, err := s.call(http.MethodDelete, "/endpoints",
+		url.Values{"consumer": {c.Consumer}, field: {name}}, nil, &answer)
 	if err != nil {
 		return err
 	}

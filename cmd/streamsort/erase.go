@@ -34,7 +34,8 @@ func (c *eraseCommand) Run(s *session) error {
 		return usageError("--id names an operation, and without --yes nothing is done")
 	}
 	id := cmp.Or(c.ID, strings.ToLower(rand.Text()))
-	query := client.Query("dryRun", strconv.FormatBool(!c.Yes), "queue", c.Queue, "tenant", c.Tenant, "reason", c.Reason, "id", id)
+	query := client.Query("dryRun", strconv.FormatBool(!c.Yes), "queue", c.Queue, "tenant", c.Tenant,
+		"reason", c.Reason, "id", id)
 	switch {
 	case c.Tenant != "":
 		return errors.Join(c.eraseTenant(s, query), c.notDone(s))
@@ -62,7 +63,8 @@ func (c *eraseCommand) notDone(s *session) error {
 type items struct{ Messages, Arrivals int }
 
 func (i items) String() string {
-	return fmt.Sprintf("%s and %d of arrivals", count(i.Messages, "item of messages", "items of messages"), i.Arrivals)
+	return fmt.Sprintf("%s and %d of arrivals",
+		count(i.Messages, "item of messages", "items of messages"), i.Arrivals)
 }
 
 // erasedQueue is how far the erasing of a queue is.
@@ -102,7 +104,8 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	}
 	text := fmt.Sprintf("%s\t%s%s\n", c.Queue, atLeast, there.Stored)
 	for _, it := range there.Consumers {
-		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer, it.State, known(it.Lag))
+		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer, it.State,
+			known(it.Lag))
 	}
 	return s.print(raw, "%s", text)
 }
@@ -133,7 +136,8 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 		case page.Next != "":
 			query.Set("after", page.Next)
 		case page.Endpoints > 0:
-			return s.print(map[string]int{"endpoints": page.Endpoints}, "%s\n", count(page.Endpoints, "endpoint", "endpoints"))
+			return s.print(map[string]int{"endpoints": page.Endpoints}, "%s\n",
+				count(page.Endpoints, "endpoint", "endpoints"))
 		case queues == 0:
 			return fmt.Errorf("0 queues of tenant %s", c.Tenant)
 		default:

@@ -16,13 +16,15 @@ var examples string
 // withExamples has the help of each verb end with its paragraph.
 var withExamples = kong.PostBuild(func(parser *kong.Kong) error {
 	for _, verb := range parser.Model.Leaves(false) {
-		_, text, ok := strings.Cut("\n\n"+examples, "\n\n"+strings.TrimPrefix(verb.FullPath(), "streamsort ")+"\n")
+		_, text, ok := strings.Cut("\n\n"+examples,
+			"\n\n"+strings.TrimPrefix(verb.FullPath(), "streamsort ")+"\n")
 		if !ok {
 			continue
 		}
 		text, _, _ = strings.Cut(text, "\n\n")
 		said, lines, _ := strings.Cut("\n"+text, "\n    ")
-		verb.Detail = strings.TrimSpace(strings.ReplaceAll(said, "\n", " ") + "\n\nExamples:\n\n    " + lines)
+		verb.Detail = strings.TrimSpace(strings.ReplaceAll(said, "\n", " ") + "\n\nExamples:\n\n    " +
+			lines)
 	}
 	return nil
 })

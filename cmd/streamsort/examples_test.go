@@ -32,7 +32,8 @@ func TestEveryVerbHasExamples(t *testing.T) {
 			if !isOne {
 				continue
 			}
-			if _, err := parsing(t).Parse(words(typed)); err != nil && !strings.Contains(err.Error(), "no such file") {
+			if _, err := parsing(t).Parse(words(typed)); err != nil &&
+				!strings.Contains(err.Error(), "no such file") {
 				t.Errorf("%s: %q: %v", verb.FullPath(), typed, err)
 			}
 		}
@@ -43,17 +44,18 @@ func TestEveryVerbHasExamples(t *testing.T) {
 // typedIn finds what a page has its reader type: in backticks, or in a block, a line of its own.
 var typedIn = regexp.MustCompile("`streamsort ([^`\n]+)`|(?m)^(?:\\$ | {4,})?(?:go run \\./cmd/)?streamsort (.+)$")
 
-// TestPagesTypeVerbs: each line of README and of docs/ that begins with streamsort is understood: its verb, its flags and how many
-// arguments it has. A verb alone may be a mention.
+// TestPagesTypeVerbs: each line of README and of docs/ that begins with streamsort is understood:
+// its verb, its flags and how many arguments it has. A verb alone may be a mention.
 func TestPagesTypeVerbs(t *testing.T) {
 	root := filepath.Join("..", "..")
 	pages := []string{filepath.Join(root, "README.md")}
-	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".md" {
-			pages = append(pages, path)
-		}
-		return err
-	})
+	err := filepath.WalkDir(filepath.Join(root, "docs"),
+		func(path string, _ fs.DirEntry, err error) error {
+			if filepath.Ext(path) == ".md" {
+				pages = append(pages, path)
+			}
+			return err
+		})
 	check.OK(t, err)
 	lines := 0
 	for _, page := range pages {
@@ -82,7 +84,8 @@ func understood(t *testing.T, line []string) bool {
 	if err == nil || strings.Contains(err.Error(), "no such file") {
 		return true
 	}
-	mention := strings.HasPrefix(err.Error(), "expected ") || strings.HasPrefix(err.Error(), "missing flags") ||
+	mention := strings.HasPrefix(err.Error(), "expected ") ||
+		strings.HasPrefix(err.Error(), "missing flags") ||
 		strings.Contains(err.Error(), "missing value") || strings.Contains(err.Error(), "EOL")
 	if !mention {
 		t.Log(err)

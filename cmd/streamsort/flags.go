@@ -39,7 +39,8 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 	case every == 0:
 		return verb(s)
 	case every < shortestWatch || every > longestWatch:
-		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", every, shortestWatch, longestWatch))
+		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", every, shortestWatch,
+			longestWatch))
 	}
 	for {
 		var page bytes.Buffer
@@ -51,7 +52,8 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 		}
 		if isTerminal(s.out) && (s.format == asTable || s.format == asText) {
 			const clearScreen = "\x1b[H\x1b[2J"
-			fmt.Fprintf(s.out, "%severy %v, at %s; an interrupt ends it\n\n", clearScreen, every, time.Now().Format(time.TimeOnly))
+			fmt.Fprintf(s.out, "%severy %v, at %s; an interrupt ends it\n\n", clearScreen, every,
+				time.Now().Format(time.TimeOnly))
 		}
 		if _, err := page.WriteTo(s.out); err != nil {
 			return err
@@ -75,21 +77,22 @@ var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "everywhere", Title: "Everywhere:"},
 })
 
-// wholeNumbers has the parser read each flag that is an int. The parser takes -1 for a flag; here it
-// is a number, which is refused with the numbers that may be given.
-var wholeNumbers = kong.KindMapper(reflect.Int, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-	token := ctx.Scan.Peek()
-	if token.IsEOL() {
-		return errors.New("a whole number must follow")
-	}
-	n, err := strconv.Atoi(token.String())
-	if err != nil {
-		return fmt.Errorf("%q must be a whole number", token)
-	}
-	ctx.Scan.Pop()
-	target.SetInt(int64(n))
-	return nil
-}))
+// wholeNumbers has the parser read each flag that is an int. The parser takes -1 for a flag; here
+// it is a number, which is refused with the numbers that may be given.
+var wholeNumbers = kong.KindMapper(reflect.Int,
+	kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		token := ctx.Scan.Peek()
+		if token.IsEOL() {
+			return errors.New("a whole number must follow")
+		}
+		n, err := strconv.Atoi(token.String())
+		if err != nil {
+			return fmt.Errorf("%q must be a whole number", token)
+		}
+		ctx.Scan.Pop()
+		target.SetInt(int64(n))
+		return nil
+	}))
 
 // orAll is how many a --limit allows, 0 for all; 100 where it was not given.
 func orAll(limit *int) (int, error) {

@@ -39,7 +39,8 @@ const beforeRelease = "Before a release, `streamsort local` runs inside Streamso
 func (c *initCommand) Run(s *session) error {
 	p := languages[c.Language]
 	run := "streamsort local --watch --consumer " + p.run
-	filled := strings.NewReplacer("RUN\n", run+"\n", "TEST\n", p.test+"\n\n"+beforeRelease+"\n", "PACKAGE", p.build+"aws cloudformation package --template-file template.json",
+	filled := strings.NewReplacer("RUN\n", run+"\n", "TEST\n", p.test+"\n\n"+beforeRelease+"\n",
+		"PACKAGE", p.build+"aws cloudformation package --template-file template.json",
 		"RUNTIME", p.runtime, "HANDLER", p.handler, "CODE", p.code)
 	files := map[string][]byte{}
 	for _, folder := range []string{"projects", "projects/" + c.Language} {
@@ -72,7 +73,8 @@ func (c *initCommand) Run(s *session) error {
 	if c.Dir != "." {
 		fmt.Fprintf(s.out, "    cd %s\n", c.Dir)
 	}
-	_, err := fmt.Fprintf(s.out, "    %s\n    streamsort put messages.ndjson    # in another terminal\n    %s\n", run, p.test)
+	_, err := fmt.Fprintf(s.out,
+		"    %s\n    streamsort put messages.ndjson    # in another terminal\n    %s\n", run, p.test)
 	return err
 }
 

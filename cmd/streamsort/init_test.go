@@ -23,7 +23,8 @@ func TestInit(t *testing.T) {
 		"go":     {"main.go", "main_test.go", "local --watch --consumer orders=.\n"},
 	} {
 		out, errOut, code := prints(t, "init", language, filepath.Join("new", language))
-		check.That(t, code == exitDone && strings.Contains(out, "cd new/"+language) && strings.Contains(out, want.run) && strings.Contains(out, beforeRelease),
+		check.That(t, code == exitDone && strings.Contains(out, "cd new/"+language) &&
+			strings.Contains(out, want.run) && strings.Contains(out, beforeRelease),
 			"%s: exit code %d, %s%s", language, code, out, errOut)
 		read := func(name string) string {
 			text, err := os.ReadFile(filepath.Join("new", language, name))
@@ -31,10 +32,12 @@ func TestInit(t *testing.T) {
 			return string(text)
 		}
 		_, _ = read(want.consumer), read(want.test)
-		if readme := read("README.md"); !strings.Contains(readme, want.run) || !strings.Contains(readme, beforeRelease) || strings.Count(readme, "\n") > 17 {
+		if readme := read("README.md"); !strings.Contains(readme, want.run) ||
+			!strings.Contains(readme, beforeRelease) || strings.Count(readme, "\n") > 17 {
 			t.Errorf("%s: %s", language, readme)
 		}
-		if messages := strings.Split(read("messages.ndjson"), "\n"); len(messages) != 3 || !strings.Contains(messages[0], `"seq":2`) || !strings.Contains(messages[1], `"seq":1`) {
+		if messages := strings.Split(read("messages.ndjson"), "\n"); len(messages) != 3 ||
+			!strings.Contains(messages[0], `"seq":2`) || !strings.Contains(messages[1], `"seq":1`) {
 			t.Errorf("%s: messages %q, want two, the second first", language, messages)
 		}
 		var template struct {
@@ -51,14 +54,19 @@ func TestInit(t *testing.T) {
 		for name := range template.Resources.Streamsort.Properties.Parameters {
 			check.Has(t, string(page), "| `"+name+"` |", language, name)
 		}
-		if p := languages[language]; template.Resources.Orders.Properties != struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code} {
+		if p := languages[language]; template.Resources.Orders.Properties != struct {
+			Runtime, Handler,
+			Code string
+		}{p.runtime, p.handler, p.code} {
 			t.Errorf("%s: %+v", language, template.Resources.Orders.Properties)
 		}
 		if language != "go" {
 			continue
 		}
 		for line := range strings.Lines(read("go.sum")) {
-			if version := strings.TrimSuffix(strings.Fields(line)[1], "/go.mod"); !strings.Contains(string(sums), line) || !strings.Contains(read("go.mod"), version) {
+			if version := strings.TrimSuffix(strings.Fields(line)[1],
+				"/go.mod"); !strings.Contains(string(sums), line) ||
+				!strings.Contains(read("go.mod"), version) {
 				t.Errorf("its go.mod and go.sum must have what this module's have: %s", line)
 			}
 		}
@@ -70,11 +78,14 @@ func TestInitOverwritesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	check.OK(t, os.WriteFile("README.md", []byte("mine"), 0o600))
 	_, errOut, code := prints(t, "init")
-	check.That(t, code == exitRefused && strings.Contains(errOut, "README.md is there already, and init overwrites nothing: name another folder"),
+	check.That(t, code == exitRefused &&
+		strings.Contains(errOut,
+			"README.md is there already, and init overwrites nothing: name another folder"),
 		"exit code %d, %s", code, errOut)
 	files, err := os.ReadDir(".")
 	check.That(t, err == nil && len(files) == 1, "files %v, %v", files, err)
-	if _, errOut, code := prints(t, "init", "cobol"); code != exitUsage || !strings.Contains(errOut, "must be one of") {
+	if _, errOut, code := prints(t, "init", "cobol"); code != exitUsage ||
+		!strings.Contains(errOut, "must be one of") {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}
 }

@@ -67,7 +67,8 @@ func (c *inspectCommand) Run(s *session) error {
 func (s *session) stored(p placed, q queue) (document map[string]any, text string, err error) {
 	switch {
 	case p.seq < int64(q.First):
-		return map[string]any{"state": "none"}, fmt.Sprintf("before the queue's first seq, %d: nothing has this place\n", q.First), nil
+		return map[string]any{"state": "none"},
+			fmt.Sprintf("before the queue's first seq, %d: nothing has this place\n", q.First), nil
 	case p.seq > int64(q.Position):
 		state, text, err := s.beyond(p, q)
 		return map[string]any{"state": state}, text, err
@@ -89,7 +90,8 @@ func (s *session) stored(p placed, q queue) (document map[string]any, text strin
 	}
 	state, text := "in-order", "in order, stored "+s.clock.at(m.EnqueuedAt)
 	if m.Tombstone != "" {
-		state, text = "skipped", strings.TrimSpace("skipped "+s.clock.at(m.EnqueuedAt))+": no message will ever have this place"
+		state, text = "skipped", strings.TrimSpace("skipped "+s.clock.at(m.EnqueuedAt))+
+			": no message will ever have this place"
 	}
 	text = fmt.Sprintf("%s\n  %s\n%s", text, m.text(), m.beside())
 	return map[string]any{"state": state, "message": page.Messages[0]}, text, nil
@@ -127,7 +129,8 @@ func whose(traceparent string) string {
 // beyond says what a message is whose turn has not come: missing, or stored beyond what is missing.
 func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	if !q.GapOpen {
-		return "missing", fmt.Sprintf("not stored: the queue is at %d, and nothing waits beyond\n", q.Position), nil
+		return "missing", fmt.Sprintf("not stored: the queue is at %d, and nothing waits beyond\n",
+			q.Position), nil
 	}
 	var list view.Gaps
 	if _, err := s.get("/gaps", url.Values{"queue": {p.queue}, "limit": {"1000"}}, &list); err != nil {
@@ -151,7 +154,8 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 }
 
 // hadBy says which consumers had the message, and what the others are at.
-func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
+func (s *session) hadBy(p placed,
+	skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
 	documents = []json.RawMessage{}
 	var said strings.Builder
 	query := url.Values{"queue": {p.queue}}
@@ -172,7 +176,8 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 		}
 		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
 		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
-			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(a.At))
+			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n",
+				strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(a.At))
 		}
 		its := view.Consumer(it).AttemptsOn(p.seq)
 		for _, a := range its {
@@ -231,7 +236,8 @@ const mostAudited = 1000
 
 // operationsOn are the operations on record that name the message, and the consumers for which it
 // was skipped.
-func (s *session) operationsOn(p placed) (documents []json.RawMessage, skipped map[string]bool, text string, err error) {
+func (s *session) operationsOn(p placed) (
+	documents []json.RawMessage, skipped map[string]bool, text string, err error) {
 	documents, skipped = []json.RawMessage{}, map[string]bool{}
 	var said strings.Builder
 	read := 0

@@ -21,7 +21,8 @@ func TestInspectSkipped(t *testing.T) {
 	})
 	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
 	check.Need(t, code == exitDone, "exit %d: %s", code, errOut)
-	for _, want := range []string{"a is past it, which an operator skipped", "b is past it", "c has not had it: it is at 6"} {
+	for _, want := range []string{"a is past it, which an operator skipped", "b is past it",
+		"c has not had it: it is at 6"} {
 		check.That(t, strings.Contains(out, "  "+want+"\n"), "no %q in\n%s", want, out)
 	}
 }
@@ -64,7 +65,8 @@ func TestInspectAnswer(t *testing.T) {
 	})
 	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
 	check.Need(t, code == exitDone, "exit %d: %s", code, errOut)
-	if text := out; strings.Count(text, "its sink answered 202 queued") != 1 || !strings.Contains(text, " in 34 ms, ") || strings.Contains(text, "\x1b") {
+	if text := out; strings.Count(text, "its sink answered 202 queued") != 1 ||
+		!strings.Contains(text, " in 34 ms, ") || strings.Contains(text, "\x1b") {
 		t.Errorf("shown:\n%s", text)
 	}
 }
@@ -87,9 +89,11 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 		}
 	})
 	_, errOut, code := printsOf(ctx, "", "--url", server, "tail", "q")
-	check.That(t, code == 1 && strings.Contains(errOut, "nothing was ever put"), "without -f: exit code %d, %s", code, errOut)
+	check.That(t, code == 1 && strings.Contains(errOut, "nothing was ever put"),
+		"without -f: exit code %d, %s", code, errOut)
 	out, errOut, code := printsOf(ctx, "", "--url", server, "tail", "-f", "q")
-	check.That(t, code == 0 && out == "1\ta\t7\n" && errOut == "streamsort: waiting for more of q; an interrupt ends it\n",
+	check.That(t, code == 0 && out == "1\ta\t7\n" &&
+		errOut == "streamsort: waiting for more of q; an interrupt ends it\n",
 		"exit code %d, %q, %s", code, out, errOut)
 }
 

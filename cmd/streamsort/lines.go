@@ -28,7 +28,8 @@ type numbered struct {
 
 // inEvent is how many bytes the line has in a string of JSON, and the comma behind it.
 func (n numbered) inEvent() int {
-	return len(n.text) + bytes.Count(n.text, []byte{'"'}) + bytes.Count(n.text, []byte{'\\'}) + bytes.Count(n.text, []byte{'\t'}) + 1
+	return len(n.text) + bytes.Count(n.text, []byte{'"'}) + bytes.Count(n.text, []byte{'\\'}) +
+		bytes.Count(n.text, []byte{'\t'}) + 1
 }
 
 // lines names some lines of the input.
@@ -81,7 +82,8 @@ func readLines(in io.Reader, to chan<- numbered, unwanted <-chan struct{}) {
 // fit a call. Empty lines are passed over; refuse is called with those that are too long or not
 // JSON, and its error ends the reading, with what was read before. Where linger is not 0, what was
 // read is returned when it has waited so long for more.
-func batches(in io.Reader, size int, linger time.Duration, refuse func(number int, why string) error, hand func([]numbered) error) error {
+func batches(in io.Reader, size int, linger time.Duration,
+	refuse func(number int, why string) error, hand func([]numbered) error) error {
 	lines, unwanted := make(chan numbered), make(chan struct{})
 	defer close(unwanted)
 	go readLines(in, lines, unwanted)

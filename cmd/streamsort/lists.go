@@ -23,7 +23,8 @@ type listed struct{ view.Row }
 
 // limited prints the first elements of a member of pages, by their cells, and says where there are
 // more.
-func limited[T any](l *listing, path string, query url.Values, member string, limit *int, cells func(T) []any) error {
+func limited[T any](l *listing, path string, query url.Values, member string, limit *int,
+	cells func(T) []any) error {
 	most, err := orAll(limit)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ type localCommand struct {
 	UI        string            `name:"ui" help:"Where the live page of the stack listens; empty for none." default:"127.0.0.1:4001" empty:"none"`
 	Watch     bool              `help:"Rebuild and restart a function when its source changes: files .py, .mjs, .js, .cjs and .go, go.mod, go.sum, and what Go embeds."`
 	Data      string            `help:"A folder that keeps the tables between runs; what queues, topics and buses hold is not kept." type:"path"`
-	Services  bool              `help:"Start MiniStack for other AWS services, such as the default event bus."`
+	Services  bool              `help:"Start MiniStack for other AWS services, such as event buses."`
 	Kill      float64           `help:"How likely a request's process is killed, 0 to 1."`
 	Duplicate float64           `help:"How likely a delivered batch is delivered again, 0 to below 1."`
 }

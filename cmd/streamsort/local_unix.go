@@ -86,7 +86,9 @@ func (c *localCommand) consumers() ([]localstack.Consumer, error) {
 			return nil, usageError("--consumer: " + err.Error())
 		}
 		if slices.ContainsFunc(all, func(c localstack.Consumer) bool { return c.Name == consumer.Name }) {
-			return nil, usageError(fmt.Sprintf("--consumer: two consumers have the name %s: each must have its own", consumer.Name))
+			return nil,
+				usageError(fmt.Sprintf("--consumer: two consumers have the name %s: each must have its own",
+					consumer.Name))
 		}
 		prefix, own := prefixes[consumer.Name]
 		if consumer.Prefix = prefixes[""]; own {
@@ -99,7 +101,9 @@ func (c *localCommand) consumers() ([]localstack.Consumer, error) {
 		delete(prefixes, "")
 	}
 	for name := range prefixes {
-		return nil, usageError(fmt.Sprintf("--prefix: there is no --consumer %s", cmp.Or(name, "to read the queues")))
+		return nil,
+			usageError(fmt.Sprintf("--prefix: there is no --consumer %s",
+				cmp.Or(name, "to read the queues")))
 	}
 	return all, nil
 }
@@ -112,16 +116,20 @@ func show(s *session, config *localstack.Config) (lines func(localstack.Line)) {
 	}
 	config.Failed = func(function, text string) {
 		// What Lambda says of a function, its runtime does not print.
-		if !prints[function] || strings.HasPrefix(text, "Runtime.") || strings.HasPrefix(text, "Sandbox.") {
-			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, strings.ReplaceAll(printable.Lines(text), "\n", "\n    "))
+		if !prints[function] || strings.HasPrefix(text, "Runtime.") ||
+			strings.HasPrefix(text, "Sandbox.") {
+			fmt.Fprintf(s.errOut, "%s failed: %s\n", function,
+				strings.ReplaceAll(printable.Lines(text), "\n", "\n    "))
 		}
 	}
 	return func(l localstack.Line) {
 		var warned struct{ Message, Consumer, Error string }
 		if logs[l.Function] {
 			fmt.Fprintf(s.out, "%s | %s\n", l.Function, printable.Lines(l.Text))
-		} else if l.LogicalID == "ProcessFunction" && json.Unmarshal([]byte(l.Text), &warned) == nil && warned.Error != "" && !logs[warned.Consumer] {
-			fmt.Fprintf(s.out, "%s | %s: %s\n", warned.Consumer, warned.Message, printable.Lines(warned.Error))
+		} else if l.LogicalID == "ProcessFunction" && json.Unmarshal([]byte(l.Text), &warned) == nil &&
+			warned.Error != "" && !logs[warned.Consumer] {
+			fmt.Fprintf(s.out, "%s | %s: %s\n", warned.Consumer, warned.Message,
+				printable.Lines(warned.Error))
 		}
 	}
 }
@@ -132,7 +140,8 @@ func (c *localCommand) Run(s *session) error {
 		return err
 	}
 	config := localstack.Config{
-		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data, Watch: c.Watch, Port: c.Port,
+		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data,
+		Watch: c.Watch, Port: c.Port,
 		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(build()),
 		Chaos:  localstack.Chaos{Seed: 1, Kill: c.Kill, Duplicate: c.Duplicate},
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)), Consumers: consumers,
@@ -151,14 +160,17 @@ func (c *localCommand) Run(s *session) error {
 	if err := stack.Warm(); err != nil {
 		return err
 	}
-	name, forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB(), Tables: stack.Tables()})
+	name, forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB(),
+		Tables: stack.Tables()})
 	if err != nil {
 		fmt.Fprintln(s.errOut, "streamsort: this stack has no context:", err)
 	}
 	defer forget()
-	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(), time.Since(began).Seconds())
+	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(),
+		time.Since(began).Seconds())
 	if name != "" && name != localContext {
-		fmt.Fprintf(s.out, "  another stack is the context %s; this one is --context %s\n", localContext, name)
+		fmt.Fprintf(s.out, "  another stack is the context %s; this one is --context %s\n", localContext,
+			name)
 	}
 	for _, a := range stack.Addresses() {
 		fmt.Fprintf(s.out, "  %s at %s\n", a.Name, a.URL)
@@ -166,7 +178,8 @@ func (c *localCommand) Run(s *session) error {
 	if c.UI != "" { // it may operate: the stack is one's own
 		served, err := startPage(s.ctx, c.UI, nil, ui.Options{URL: stack.URL(), Operate: true})
 		if err != nil {
-			fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:", err)
+			fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:",
+				err)
 		} else {
 			fmt.Fprintf(s.out, "  live page at http://%s\n", served.address)
 		}

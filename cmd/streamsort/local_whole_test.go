@@ -62,7 +62,8 @@ func (s *printed) awaits(t *testing.T, prefix string) {
 // and its next edit brings it what it missed. The stack is the context while it runs, and not
 // after.
 func TestLocalConsumers(t *testing.T) {
-	for _, kept := range []string{"GOCACHE", "GOMODCACHE"} { // with another HOME, all would be compiled anew
+	// with another HOME, all would be compiled anew
+	for _, kept := range []string{"GOCACHE", "GOMODCACHE"} {
 		said, err := exec.Command("go", "env", kept).Output()
 		check.OK(t, err)
 		t.Setenv(kept, strings.TrimSpace(string(said)))
@@ -71,13 +72,15 @@ func TestLocalConsumers(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	folder := t.TempDir()
 	for _, language := range []string{"python", "node"} {
-		if _, errOut, code := prints(t, "init", language, filepath.Join(folder, language)); code != exitDone {
+		if _, errOut, code := prints(t, "init", language,
+			filepath.Join(folder, language)); code != exitDone {
 			t.Fatal(errOut)
 		}
 	}
 	asked := &printed{}
 	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		asked.read(strings.NewReader(r.Header.Get("streamsort-queue") + " " + r.Header.Get("streamsort-seq")))
+		asked.read(strings.NewReader(r.Header.Get("streamsort-queue") + " " +
+			r.Header.Get("streamsort-seq")))
 	})
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
@@ -95,17 +98,20 @@ func TestLocalConsumers(t *testing.T) {
 	}()
 	url, _, _ := strings.Cut(<-shown.first, " ")
 	shown.awaits(t, "  queue ")
-	if local, err := readPlaces(); err != nil || local.Contexts["local"].URL != url || local.Contexts["local"].DynamoDB == "" {
+	if local, err := readPlaces(); err != nil || local.Contexts["local"].URL != url ||
+		local.Contexts["local"].DynamoDB == "" {
 		t.Errorf("while it runs: %+v, %v; it is at %s", local, err, url)
 	}
 	put := func(lines string) {
 		t.Helper()
 		var said bytes.Buffer
-		if code := run(t.Context(), []string{"put"}, strings.NewReader(lines), io.Discard, &said); code != exitDone {
+		if code := run(t.Context(), []string{"put"}, strings.NewReader(lines), io.Discard,
+			&said); code != exitDone {
 			t.Fatal(said.String())
 		}
 	}
-	put(`{"queue":"orders","seq":2,"body":{"items":[{"cents":250}]}}` + "\n" + `{"queue":"other","seq":1,"body":{"items":[]}}` + "\n" +
+	put(`{"queue":"orders","seq":2,"body":{"items":[{"cents":250}]}}` + "\n" +
+		`{"queue":"other","seq":1,"body":{"items":[]}}` + "\n" +
 		`{"queue":"orders","seq":1,"body":{"items":[{"cents": 900},{"cents":300}]}}` + "\n")
 	for _, last := range []string{"py | orders 2", "js | orders 2"} {
 		shown.awaits(t, last)
@@ -137,9 +143,11 @@ func TestLocalConsumers(t *testing.T) {
 		t.Errorf("the URL got %q", got)
 	}
 	said, _, code := prints(t, "logs", "py")
-	check.That(t, code == exitDone && strings.Contains(said, "orders 1: 1200 cents\n") && strings.Contains(said, `consumer.py", line 2`),
+	check.That(t, code == exitDone && strings.Contains(said, "orders 1: 1200 cents\n") &&
+		strings.Contains(said, `consumer.py", line 2`),
 		"the log of py, exit code %d: %s", code, said)
-	if _, said, code := prints(t, "logs", "nope"); code != exitRefused || !strings.Contains(said, `there is no function "nope": there are js, py, streamsort-AckFunction`) {
+	if _, said, code := prints(t, "logs", "nope"); code != exitRefused ||
+		!strings.Contains(said, `there is no function "nope": there are js, py, streamsort-AckFunction`) {
 		t.Errorf("the log of another, exit code %d: %s", code, said)
 	}
 	end()
@@ -158,7 +166,8 @@ func TestLocalHandlerMissing(t *testing.T) {
 	if _, errOut, code := prints(t, "init", "python", folder); code != exitDone {
 		t.Fatal(errOut)
 	}
-	_, errOut, code := prints(t, "local", "--port", "0", "--ui=", "--consumer", "orders="+filepath.Join(folder, "consumer.py")+":handle")
+	_, errOut, code := prints(t, "local", "--port", "0", "--ui=", "--consumer",
+		"orders="+filepath.Join(folder, "consumer.py")+":handle")
 	check.That(t, code == exitRefused && strings.Contains(errOut, "consumer orders: consumer.py has no function handle: it has handler, total, body"),
 		"exit code %d, %s", code, errOut)
 }

@@ -93,7 +93,8 @@ func describeStack(w http.ResponseWriter, r *http.Request, api string) {
 	default:
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>`+
-			`<Message>Stack with id `+r.FormValue("StackName")+` does not exist</Message></Error></ErrorResponse>`)
+			`<Message>Stack with id `+r.FormValue("StackName")+
+			` does not exist</Message></Error></ErrorResponse>`)
 		return
 	}
 	_, _ = io.WriteString(w, `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult><Stacks><member>`+
@@ -109,7 +110,8 @@ func lose(ts *testscript.TestScript, _ bool, arguments []string) {
 	ts.Check(err)
 	messages := cursor.Names{}.Tables()[0]
 	_, err = dynamo.NewEngine(client).Do(context.Background(), ddb.Delete{
-		Op: ddb.Op{Op: "lose", Table: &messages}, Key: ddb.Fields{"queue": ddb.Text(arguments[0]), "seq": ddb.Int(seq)}.Item(),
+		Op:  ddb.Op{Op: "lose", Table: &messages},
+		Key: ddb.Fields{"queue": ddb.Text(arguments[0]), "seq": ddb.Int(seq)}.Item(),
 	})
 	ts.Check(err)
 }
@@ -120,7 +122,8 @@ func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
 	api, err := client.New(ts.Getenv("STREAMSORT_URL"))
 	ts.Check(err)
 	var answer struct{ Edges []string }
-	ts.Check(api.Call(context.Background(), http.MethodPost, "/acks", nil, []byte(arguments[0]), &answer))
+	ts.Check(api.Call(context.Background(), http.MethodPost, "/acks", nil, []byte(arguments[0]),
+		&answer))
 	if n := len(answer.Edges); n > 0 {
 		ts.Setenv("FIRST", answer.Edges[0])
 		ts.Setenv("LAST", answer.Edges[n-1])
@@ -133,7 +136,8 @@ func awaitPosition(ts *testscript.TestScript, _ bool, arguments []string) {
 	ts.Check(err)
 	for ctx := context.Background(); ; {
 		var answer struct{ Position json.Number }
-		ts.Check(api.Call(ctx, http.MethodGet, "/queues", url.Values{"queue": {arguments[0]}}, nil, &answer))
+		ts.Check(api.Call(ctx, http.MethodGet, "/queues", url.Values{"queue": {arguments[0]}}, nil,
+			&answer))
 		if answer.Position.String() == arguments[1] {
 			return
 		}
@@ -173,7 +177,8 @@ func showPage(ts *testscript.TestScript, wrong bool, arguments []string) {
 	if operate {
 		arguments = arguments[1:]
 	}
-	shown, err := ui.New(ui.Options{URL: ts.Getenv("STREAMSORT_URL"), Operate: operate, Hosts: []string{"example.com"}})
+	shown, err := ui.New(ui.Options{URL: ts.Getenv("STREAMSORT_URL"), Operate: operate,
+		Hosts: []string{"example.com"}})
 	ts.Check(err)
 	request := httptest.NewRequest(http.MethodGet, "/"+arguments[0], nil)
 	if len(arguments) > 1 {

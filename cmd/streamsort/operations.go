@@ -83,15 +83,16 @@ type skipCommand struct {
 }
 
 func (c *skipCommand) Run(s *session) error {
-	return oneOrMany{c.Message, c.Consumer, c.named, c.many}.each(s, "skip", "", func(one order) error {
-		p, err := parsePlaced(c.Message)
-		if err != nil {
-			return err
-		}
-		one.Queue = p.queue
-		seq := strconv.FormatInt(p.seq, 10)
-		return s.operate("skip", one, "skipped "+seq, map[string]any{"seq": seq})
-	})
+	return oneOrMany{c.Message, c.Consumer, c.named, c.many}.each(s, "skip", "",
+		func(one order) error {
+			p, err := parsePlaced(c.Message)
+			if err != nil {
+				return err
+			}
+			one.Queue = p.queue
+			seq := strconv.FormatInt(p.seq, 10)
+			return s.operate("skip", one, "skipped "+seq, map[string]any{"seq": seq})
+		})
 }
 
 type redriveCommand struct{ oneOrMany }
@@ -124,13 +125,17 @@ type (
 	resumeCommand struct{ oneOrMany }
 )
 
-func (c *rewindCommand) Run(s *session) error { return c.do(s, "rewind", "set to "+c.Start, c.Start) }
+func (c *rewindCommand) Run(s *session) error {
+	return c.do(s, "rewind", "set to "+c.Start, c.Start)
+}
 func (c *pauseCommand) Run(s *session) error  { return c.do(s, "pause", "paused", "") }
 func (c *resumeCommand) Run(s *session) error { return c.do(s, "resume", "resumed", "") }
 
 type consumerRemove struct{ order }
 
-func (c *consumerRemove) Run(s *session) error { return s.operate("remove", c.order, "removed", nil) }
+func (c *consumerRemove) Run(s *session) error {
+	return s.operate("remove", c.order, "removed", nil)
+}
 
 type consumerSettle struct {
 	order
@@ -142,7 +147,8 @@ func (c *consumerSettle) Run(s *session) error {
 	if c.Outcome == "RELEASED" {
 		return s.operate("release", c.order, "released "+c.Token, map[string]any{"token": c.Token})
 	}
-	return s.operate("settle", c.order, "settled "+c.Token+" as "+c.Outcome, map[string]any{"token": c.Token, "outcome": c.Outcome})
+	return s.operate("settle", c.order, "settled "+c.Token+" as "+c.Outcome,
+		map[string]any{"token": c.Token, "outcome": c.Outcome})
 }
 
 func (s *session) audit(queue, consumer string) error {

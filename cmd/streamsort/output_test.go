@@ -55,7 +55,8 @@ func printsOf(ctx context.Context, in string, arguments ...string) (out, errOut 
 // about, and JSON is equal to what the API answered.
 func TestNamesOfOthers(t *testing.T) {
 	queue := `{"queue":"` + odd + `","kind":"numbered","first":1,"position":1,"gapOpen":true,"policy":"wait","lag":1}`
-	list := `{"list":[` + queue + `,{"queue":"` + odd + `","tag":"` + odd + `","consumer":"c","state":"BLOCKED","lag":1}]}`
+	list := `{"list":[` + queue + `,{"queue":"` + odd + `","tag":"` + odd +
+		`","consumer":"c","state":"BLOCKED","lag":1}]}`
 	operations := `{"operations":[{"at":"2026-01-01T00:00:00Z","consumer":"c","action":"pause",` +
 		`"outcome":"done","reason":"` + odd + `","id":"` + odd + `"}]}`
 	url := answers(t, map[string]string{
@@ -65,7 +66,8 @@ func TestNamesOfOthers(t *testing.T) {
 		"queue", "queue --state gap", "consumer", "consumer --state blocked", "chain", "queue q --audit",
 	} {
 		for _, format := range []string{"text", "table", "json", "jsonl"} {
-			out, errOut, code := prints(t, append([]string{"--url", url, "-o", format}, strings.Fields(verb)...)...)
+			out, errOut, code := prints(t,
+				append([]string{"--url", url, "-o", format}, strings.Fields(verb)...)...)
 			lines := map[string]int{"text": 2, "table": 3, "json": 1, "jsonl": 2}[format]
 			if verb == "queue q --audit" {
 				lines = map[string]int{"text": 1, "table": 2, "json": 1, "jsonl": 1}[format]
@@ -101,10 +103,12 @@ func TestRedriveOfWhatBlocks(t *testing.T) {
 	})
 	line := []string{"--url", server, "redrive", "q", "c", "--reason", "r"}
 	out, errOut, code := prints(t, line...)
-	check.That(t, code == exitDone && strings.Contains(asked, `"seq":"9007199254740993"`) && strings.Contains(out, "tries 9007"),
+	check.That(t, code == exitDone && strings.Contains(asked, `"seq":"9007199254740993"`) &&
+		strings.Contains(out, "tries 9007"),
 		"exit code %d, %s%s; asked %s", code, out, errOut, asked)
 	asked, blocked = "", ""
 	_, errOut, code = prints(t, line...)
-	check.That(t, code == exitRefused && asked == "" && strings.Contains(errOut, `consumer c of queue "q" is not blocked`),
+	check.That(t, code == exitRefused && asked == "" &&
+		strings.Contains(errOut, `consumer c of queue "q" is not blocked`),
 		"exit code %d, %s; asked %s", code, errOut, asked)
 }

@@ -32,7 +32,8 @@ type putCommand struct {
 }
 
 func (c *putCommand) Run(s *session) error {
-	if err := cmp.Or(bounded("--batch", c.Batch, 1, 500), bounded("--concurrency", c.Concurrency, 1, 64)); err != nil {
+	if err := cmp.Or(bounded("--batch", c.Batch, 1, 500),
+		bounded("--concurrency", c.Concurrency, 1, 64)); err != nil {
 		return err
 	}
 	props, events, err := c.events()
@@ -40,7 +41,8 @@ func (c *putCommand) Run(s *session) error {
 	case err != nil:
 		return err
 	case events != nil && c.Order != "number":
-		return usageError("--order " + c.Order + " is for messages; what orders events is in --events: a seq, a key, or neither")
+		return usageError("--order " + c.Order +
+			" is for messages; what orders events is in --events: a seq, a key, or neither")
 	case c.KeyType != "" && c.Order != "key":
 		return usageError("--key-type is for --order key")
 	case c.First != "" && (c.Order == "arrival" || c.Order == "key" || events != nil):
@@ -64,7 +66,8 @@ func (c *putCommand) Run(s *session) error {
 		said.Set("kind", "arrival")
 	}
 	p := putting{
-		api: api, props: props, bare: c.Order == "arrival" || c.Order == "key", said: said, tally: newTally(),
+		api: api, props: props, bare: c.Order == "arrival" || c.Order == "key", said: said,
+		tally:   newTally(),
 		ordered: c.Order == "arrival" || c.Order == "append", shown: s.progress(),
 	}
 	if events != nil {
@@ -312,14 +315,16 @@ func refusalOf(err error, batch []numbered, lists bool) (r refused, ok bool) {
 	if len(problem.Errors) > 0 {
 		f := problem.Errors[0]
 		if lists && problem.Status < http.StatusInternalServerError {
-			return refused{0, 1, fmt.Sprintf("%d: line %d: %s %s", problem.Status, batch[0].number, f.Field, f.Detail)}, true
+			return refused{0, 1, fmt.Sprintf("%d: line %d: %s %s", problem.Status, batch[0].number, f.Field,
+				f.Detail)}, true
 		}
 		if name, i, ok := f.Of("messages"); ok && i < len(batch) {
 			return refused{i, i + 1, lineProblem(problem.Status, f, name, batch)}, true
 		}
 	}
 	which := lines(batch[0].number, batch[len(batch)-1].number)
-	return refused{0, len(batch), fmt.Sprintf("%s: %v", which, problem)}, problem.Status == http.StatusRequestEntityTooLarge
+	return refused{0, len(batch), fmt.Sprintf("%s: %v", which, problem)},
+		problem.Status == http.StatusRequestEntityTooLarge
 }
 
 func lineProblem(status int, f client.FieldError, name string, batch []numbered) string {
@@ -328,7 +333,8 @@ func lineProblem(status int, f client.FieldError, name string, batch []numbered)
 		text += ": " + name
 	}
 	if f.Other != nil && *f.Other < len(batch) {
-		return fmt.Sprintf("%s is that of line %d, which is a different message", text, batch[*f.Other].number)
+		return fmt.Sprintf("%s is that of line %d, which is a different message", text,
+			batch[*f.Other].number)
 	}
 	return text + " " + f.Detail
 }

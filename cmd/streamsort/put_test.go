@@ -23,7 +23,8 @@ import (
 
 // interrupted puts three lines, a call each, and is interrupted in the second call, which ends as
 // answer says.
-func interrupted(t *testing.T, answer func(http.ResponseWriter, *http.Request)) (stdout string, err error) {
+func interrupted(t *testing.T,
+	answer func(http.ResponseWriter, *http.Request)) (stdout string, err error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -45,7 +46,8 @@ func interrupted(t *testing.T, answer func(http.ResponseWriter, *http.Request)) 
 		}
 	}()
 	var out bytes.Buffer
-	s := &session{ctx: ctx, in: reader, out: &out, errOut: io.Discard, place: place{URL: server}, grace: 50 * time.Millisecond}
+	s := &session{ctx: ctx, in: reader, out: &out, errOut: io.Discard, place: place{URL: server},
+		grace: 50 * time.Millisecond}
 	err = (&putCommand{Batch: 1, Concurrency: 1, Order: "number"}).Run(s)
 	return out.String(), err
 }
@@ -55,7 +57,8 @@ func TestInterrupt(t *testing.T) {
 	out, err := interrupted(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"results":[{"status":202,"outcome":"parked"}]}`)
 	})
-	if out != "2 messages: 1 advanced, 1 parked\n" || err == nil || !strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was stored;") {
+	if out != "2 messages: 1 advanced, 1 parked\n" || err == nil ||
+		!strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was stored;") {
 		t.Errorf("%q, %v", out, err)
 	}
 	out, err = interrupted(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -74,8 +77,10 @@ func TestPutStops(t *testing.T) {
 		_, _ = io.WriteString(w, `{"message":"Forbidden"}`)
 	})
 	out, said, code := printsOf(t.Context(), "1\n2\n3\n", "--url", server, "put", "--batch", "1")
-	if code != 1 || calls != 1 || out != "0 messages\n" || !strings.Contains(said, "403: Forbidden (the request was not signed") ||
-		!strings.Contains(said, "\nnothing was stored; put the same again") || !strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
+	if code != 1 || calls != 1 || out != "0 messages\n" ||
+		!strings.Contains(said, "403: Forbidden (the request was not signed") ||
+		!strings.Contains(said, "\nnothing was stored; put the same again") ||
+		!strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
 		t.Errorf("%d calls, exit code %d, %q, %s", calls, code, out, said)
 	}
 }
@@ -90,8 +95,10 @@ func TestTooLarge(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"}]}`)
 	})
-	out, said, code := printsOf(t.Context(), `"`+strings.Repeat("x", 50)+"\"\n2\n", "--url", server, "put", "--batch", "1")
-	check.That(t, code == 1 && out == "1 message: 1 advanced\n" && strings.HasPrefix(said, "streamsort: line 1: 413: "),
+	out, said, code := printsOf(t.Context(), `"`+strings.Repeat("x", 50)+"\"\n2\n", "--url", server,
+		"put", "--batch", "1")
+	check.That(t, code == 1 && out == "1 message: 1 advanced\n" &&
+		strings.HasPrefix(said, "streamsort: line 1: 413: "),
 		"exit code %d, %q, %s", code, out, said)
 }
 
@@ -127,7 +134,8 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // putTo puts lines of these bodies to an API, a line of no JSON for an empty one, with ids that are
 // their lines' numbers.
-func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (code int, out, errOut string) {
+func putTo(t *testing.T, api http.Handler, bodies []string,
+	flags ...string) (code int, out, errOut string) {
 	t.Helper()
 	server := serve(t, api.ServeHTTP)
 	var in strings.Builder
@@ -138,23 +146,28 @@ func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (co
 		}
 		fmt.Fprintf(&in, "{\"queue\":\"q\",\"id\":\"%d\",\"body\":\"%s\"}\n", i+1, body)
 	}
-	out, errOut, code = printsOf(t.Context(), in.String(), append([]string{"--url", server, "put"}, flags...)...)
+	out, errOut, code = printsOf(t.Context(), in.String(),
+		append([]string{"--url", server, "put"}, flags...)...)
 	return code, out, errOut
 }
 
 // TestArrivalStops at the first line that is not taken, so that no line comes before one that
 // stands before it.
 func TestArrivalStops(t *testing.T) {
-	for _, flags := range [][]string{{"--order", "arrival"}, {"--events", `{"queue":"queue","id":"id"}`}} {
+	for _, flags := range [][]string{{"--order", "arrival"},
+		{"--events", `{"queue":"queue","id":"id"}`}} {
 		for _, c := range []struct {
 			wrong  string
 			status int
 			took   string
 		}{{"bad", 400, "1 2 3"}, {"bad", 413, "1 2 3"}, {"", 0, "1 2 3"}, {"other", 0, "1 2 3 4"}} {
 			api := &strict{status: c.status}
-			code, _, said := putTo(t, events(api), []string{"a", "b", "c", c.wrong, "e", "f", "g"}, append(flags, "--batch", "2")...)
-			if took := strings.Join(api.took, " "); code != 1 || took != c.took || !strings.Contains(said, "line 4") ||
-				!strings.Contains(said, "\nstopped at line 4, ") || !strings.Contains(said, "\nnothing after line 3 was stored") {
+			code, _, said := putTo(t, events(api), []string{"a", "b", "c", c.wrong, "e", "f", "g"},
+				append(flags, "--batch", "2")...)
+			if took := strings.Join(api.took, " "); code != 1 || took != c.took ||
+				!strings.Contains(said, "line 4") ||
+				!strings.Contains(said, "\nstopped at line 4, ") ||
+				!strings.Contains(said, "\nnothing after line 3 was stored") {
 				t.Errorf("%v, %+v: exit code %d, took %s: %s", flags, c, code, took, said)
 			}
 		}
@@ -167,7 +180,9 @@ func TestPutStopsAtAHole(t *testing.T) {
 		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"},{"status":200,"outcome":"advanced"},{"status":409,"outcome":"ahead"},{"status":409,"outcome":"ahead"}]}`)
 	})
 	code, out, said := putTo(t, api, []string{"a", "b", "c", "d"}, "--order", "append")
-	if code != 1 || out != "4 messages: 2 advanced, 2 ahead\n" || !strings.Contains(said, "\nstopped at line 3, ") || !strings.Contains(said, "\nnothing after line 2 was stored; ") {
+	if code != 1 || out != "4 messages: 2 advanced, 2 ahead\n" ||
+		!strings.Contains(said, "\nstopped at line 3, ") ||
+		!strings.Contains(said, "\nnothing after line 2 was stored; ") {
 		t.Errorf("exit code %d, %q, %s", code, out, said)
 	}
 }
@@ -181,25 +196,31 @@ func TestEachLineIsACall(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(body), `"b"`) {
 			w.WriteHeader(400)
-			_, _ = io.WriteString(w, `{"errors":[{"field":"messages[1].id","detail":"is missing","index":1}]}`)
+			_, _ = io.WriteString(w,
+				`{"errors":[{"field":"messages[1].id","detail":"is missing","index":1}]}`)
 			return
 		}
-		took = append(took, r.URL.Query().Get("each")+" "+r.URL.Query().Get("attributes")+" "+string(body))
+		took = append(took, r.URL.Query().Get("each")+" "+r.URL.Query().Get("attributes")+" "+
+			string(body))
 		status := 200
 		if fails > 0 {
 			fails, status = fails-1, 503
 		}
 		_, _ = fmt.Fprintf(w, `{"results":[{"status":200,"outcome":"advanced"},{"status":%d,"outcome":"advanced"}]}`, status)
 	})
-	code, out, said := putTo(t, api, []string{"a", "b", "c"}, "--events", `{"each":"body[]","queue":"'q'","id":"id","attributes":{"a":"x"}}`)
+	code, out, said := putTo(t, api, []string{"a", "b", "c"}, "--events",
+		`{"each":"body[]","queue":"'q'","id":"id","attributes":{"a":"x"}}`)
 	line := func(id, body string) string {
 		return `body[] {"a":"x"} {"queue":"q","id":"` + id + `","body":"` + body + `"}`
 	}
-	if want := []string{line("1", "a"), line("1", "a")}; code != 1 || !slices.Equal(took, want) || out != "2 messages: 2 advanced\n" || !strings.Contains(said, "400: line 2: messages[1].id is missing") {
+	if want := []string{line("1", "a"), line("1", "a")}; code != 1 || !slices.Equal(took, want) ||
+		out != "2 messages: 2 advanced\n" ||
+		!strings.Contains(said, "400: line 2: messages[1].id is missing") {
 		t.Errorf("exit code %d, took %s; %s%s", code, took, out, said)
 	}
 	took = nil
-	code, out, _ = putTo(t, api, []string{"a", "b", "c"}, "--events", `{"each":"body[]","queue":"'q'","id":"id","key":"id","keyType":"text"}`)
+	code, out, _ = putTo(t, api, []string{"a", "b", "c"}, "--events",
+		`{"each":"body[]","queue":"'q'","id":"id","key":"id","keyType":"text"}`)
 	check.That(t, code == 1 && len(took) == 2 && out == "4 messages: 4 advanced\n",
 		"sorted by a key: exit code %d, took %s; %s", code, took, out)
 }
@@ -210,7 +231,8 @@ func TestOnlyBadLinesAreLeftOut(t *testing.T) {
 		api := &strict{status: status}
 		code, out, said := putTo(t, api, []string{"a", "bad", "", "c", "bad", "d"}, "--batch", "4")
 		want := fmt.Sprintf("streamsort: %d: line 2: body is bad\nline 3 is not JSON\n%d: line 5: body is bad\n", status, status)
-		if took := strings.Join(api.took, " "); code != 1 || took != "1 4 6" || api.calls != 4 || out != "3 messages: 3 advanced\n" || said != want {
+		if took := strings.Join(api.took, " "); code != 1 || took != "1 4 6" || api.calls != 4 ||
+			out != "3 messages: 3 advanced\n" || said != want {
 			t.Errorf("%d: exit code %d, took %s in %d calls, %s%s", status, code, took, api.calls, out, said)
 		}
 	}
@@ -220,7 +242,8 @@ func TestOnlyBadLinesAreLeftOut(t *testing.T) {
 // string of JSON, or in base64.
 func TestCallsFitLambda(t *testing.T) {
 	const most = 6 << 20 // of an event
-	for name, body := range map[string]string{"plain": strings.Repeat("x", 300_000), "quotes": strings.Repeat(`\"`, 150_000)} {
+	for name, body := range map[string]string{"plain": strings.Repeat("x", 300_000),
+		"quotes": strings.Repeat(`\"`, 150_000)} {
 		api := &strict{}
 		checked := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			request, _ := io.ReadAll(r.Body)
@@ -247,7 +270,8 @@ func TestLineTooLong(t *testing.T) {
 			if last == "c" && c.order == "number" {
 				want += " 4"
 			}
-			if took := strings.Join(api.took, " "); code != 1 || took != want || !strings.HasPrefix(said, "streamsort: line 2 has more than 1048576 bytes\n") {
+			if took := strings.Join(api.took, " "); code != 1 || took != want ||
+				!strings.HasPrefix(said, "streamsort: line 2 has more than 1048576 bytes\n") {
 				t.Errorf("%s: exit code %d, took %s, %s", c.order, code, took, said)
 			}
 		}
@@ -284,7 +308,8 @@ func sent(t *testing.T, in, answer string, line ...string) string {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		check.That(t, err == nil, "%v", err)
-		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+" "+string(body))
+		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+" "+
+			string(body))
 		_, _ = io.WriteString(w, answer)
 	})
 	_, errOut, code := printsOf(t.Context(), in, append([]string{"--url", server}, line...)...)
@@ -300,11 +325,13 @@ func TestPutSaysWhereAQueueStarts(t *testing.T) {
 	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"here"},{"queue":"q","seq":8,"first":7,"body":1}]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	got = sent(t, "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n", `{"results":[`+one+`]}`, "put", "--order", "append", "--first", "7")
+	got = sent(t, "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n", `{"results":[`+one+`]}`, "put",
+		"--order", "append", "--first", "7")
 	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"7","kind":"arrival"}]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	got = sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--events", `{"queue":"q","seq":"n","first":"0"}`)
+	got = sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--events",
+		`{"queue":"q","seq":"n","first":"0"}`)
 	if want := `POST /messages?first=0&queue=q&seq=n [{"q":1,"n":7}]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -312,7 +339,8 @@ func TestPutSaysWhereAQueueStarts(t *testing.T) {
 
 // TestRestartKeys is of a queue, and has an id by which it may be repeated.
 func TestRestartKeys(t *testing.T) {
-	got := sent(t, "", `{"status":200}`, "configure", "meters/17", "--restart-keys", "--reason", "it was reset", "--id", "one")
+	got := sent(t, "", `{"status":200}`, "configure", "meters/17", "--restart-keys", "--reason",
+		"it was reset", "--id", "one")
 	if want := `POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -374,7 +402,8 @@ func TestOnlyAPipeLingers(t *testing.T) {
 	check.OK(t, err)
 	defer reader.Close()
 	defer writer.Close()
-	for in, want := range map[io.Reader]time.Duration{file: 0, reader: linger, strings.NewReader(""): 0} {
+	for in, want := range map[io.Reader]time.Duration{file: 0, reader: linger,
+		strings.NewReader(""): 0} {
 		check.Is(t, lingers(in), want, in)
 	}
 }

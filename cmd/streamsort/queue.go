@@ -22,7 +22,8 @@ func (q queue) text(c clock) string {
 		return q.keyed(c)
 	}
 	if q.Kind == "arrival" {
-		return fmt.Sprintf("%s: position %d, in arrival order\n  first %d\n", q.Queue, q.Position, q.First)
+		return fmt.Sprintf("%s: position %d, in arrival order\n  first %d\n", q.Queue, q.Position,
+			q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {
@@ -41,7 +42,8 @@ func (q queue) keyed(c clock) string {
 		high = ", keys up to " + printable.Text(string(q.HighKey))
 	}
 	return fmt.Sprintf("%s: position %d, by key, %s, %d late so far\n  first %d, keys of %s%s, settled after %s, late: %s\n",
-		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, view.Duration(q.Settle), q.Late)
+		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, view.Duration(q.Settle),
+		q.Late)
 }
 
 // waits is how many messages wait for their places; empty where none do.
@@ -68,7 +70,8 @@ func (c *configureCommand) Run(s *session) error {
 	case c.RestartKeys && c.Reason == "":
 		return usageError("--reason is missing: with --restart-keys, say why")
 	case c.RestartKeys:
-		return s.operate("restart-keys", order{Queue: c.Queue, named: named{c.Reason, c.ID}}, "keys begin again", nil)
+		return s.operate("restart-keys", order{Queue: c.Queue, named: named{c.Reason, c.ID}},
+			"keys begin again", nil)
 	case c.Reason != "" || c.ID != "":
 		return usageError("--reason and --id are for --restart-keys")
 	case len(c.Settings) == 0:
@@ -78,7 +81,8 @@ func (c *configureCommand) Run(s *session) error {
 	for _, setting := range c.Settings {
 		name, value, ok := strings.Cut(setting, "=")
 		if _, twice := document[name]; !ok || twice || name == "queue" {
-			return usageError(fmt.Sprintf("%q must be a setting, NAME=VALUE, and each be given once", setting))
+			return usageError(fmt.Sprintf("%q must be a setting, NAME=VALUE, and each be given once",
+				setting))
 		}
 		document[name] = value
 	}
@@ -152,16 +156,17 @@ func (c *queueCommand) list(s *session) error {
 		return s.listRows("/queues", c.State, "", c.listFlags)
 	}
 	l := s.listing("queue", "state", "kind", "position", "seq", "since")
-	return limited(l, "/queues", client.Query("prefix", c.Prefix), "list", c.Limit, func(it listed) []any {
-		since, position := "-", known(it.Position)
-		if it.GapOpen {
-			since = s.clock.lasting(it.GapAge)
-		}
-		if s.format == asText {
-			position = "position " + position
-		}
-		return []any{it.Queue, it.State, it.Kind, position, known(it.Seq), since}
-	})
+	return limited(l, "/queues", client.Query("prefix", c.Prefix), "list", c.Limit,
+		func(it listed) []any {
+			since, position := "-", known(it.Position)
+			if it.GapOpen {
+				since = s.clock.lasting(it.GapAge)
+			}
+			if s.format == asText {
+				position = "position " + position
+			}
+			return []any{it.Queue, it.State, it.Kind, position, known(it.Seq), since}
+		})
 }
 
 func (s *session) queue(name string, limit int) error {

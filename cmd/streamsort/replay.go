@@ -58,7 +58,8 @@ func (c *replayCommand) Run(s *session) error {
 		return err
 	}
 	err = a.Replay(s.ctx, sorter, r, func(done s3.Replayed) error {
-		part = s3.Replayed{Last: done.Last, Messages: part.Messages + done.Messages, Skipped: part.Skipped + done.Skipped}
+		part = s3.Replayed{Last: done.Last, Messages: part.Messages + done.Messages,
+			Skipped: part.Skipped + done.Skipped}
 		if part.Messages+part.Skipped < replayPart {
 			return nil
 		}

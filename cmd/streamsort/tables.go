@@ -55,7 +55,8 @@ func (t *queueTables) take(s *session) error {
 	}
 	for name, table := range t.Table {
 		if !slices.Contains(tableNames, name) {
-			return usageError(fmt.Sprintf("--table is %s=%s: the name must be one of %s", name, table, strings.Join(tableNames, ", ")))
+			return usageError(fmt.Sprintf("--table is %s=%s: the name must be one of %s", name, table,
+				strings.Join(tableNames, ", ")))
 		}
 		all[name] = table
 	}
@@ -66,12 +67,14 @@ func (t *queueTables) take(s *session) error {
 // names are those of the tables of queues, and their keys.
 func (s *session) names() cursor.Names {
 	return cursor.Names{
-		Messages: s.tableName("Messages"), Cursors: s.tableName("Cursors"), Arrivals: s.tableName("Arrivals"),
+		Messages: s.tableName("Messages"), Cursors: s.tableName("Cursors"),
+		Arrivals: s.tableName("Arrivals"),
 		QueueKey: cmp.Or(s.Tables["QueueKey"], "queue"), SeqKey: cmp.Or(s.Tables["SeqKey"], "seq"),
 	}
 }
 
-func (t *queueTables) open(s *session, options *cursor.Options) (*dynamodb.Client, *cursor.Sorter, error) {
+func (t *queueTables) open(s *session,
+	options *cursor.Options) (*dynamodb.Client, *cursor.Sorter, error) {
 	if err := t.take(s); err != nil {
 		return nil, nil, err
 	}

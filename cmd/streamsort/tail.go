@@ -94,7 +94,8 @@ func (c *tailCommand) Run(s *session) error {
 			return nil
 		}
 		if !warned {
-			fmt.Fprintf(s.errOut, "streamsort: waiting for more of %s; an interrupt ends it\n", printable.Text(c.Queue))
+			fmt.Fprintf(s.errOut, "streamsort: waiting for more of %s; an interrupt ends it\n",
+				printable.Text(c.Queue))
 			warned = true
 		}
 		if s.over(followEvery) {

@@ -65,7 +65,8 @@ func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) 
 			t.last = max(t.last, line)
 		}
 		if r.Status >= 400 {
-			t.refused = append(t.refused, refusal{line, fmt.Errorf("line %d: %s: %s", line, outcome, r.Detail)})
+			t.refused = append(t.refused,
+				refusal{line, fmt.Errorf("line %d: %s: %s", line, outcome, r.Detail)})
 		}
 	}
 }
@@ -130,9 +131,11 @@ func (t *tally) rest(stopped error) error {
 	}
 	text += " was stored"
 	for _, first := range slices.Sorted(maps.Keys(t.underWay)) {
-		text += fmt.Sprintf("; there is no answer about %s, which may be stored", lines(first, t.underWay[first]))
+		text += fmt.Sprintf("; there is no answer about %s, which may be stored",
+			lines(first, t.underWay[first]))
 	}
-	return fmt.Errorf("%w\n%s; %s the same again: what is stored is recognised", stopped, text, before(stopped))
+	return fmt.Errorf("%w\n%s; %s the same again: what is stored is recognised", stopped, text,
+		before(stopped))
 }
 
 // before is what to do about an error that stopped the put, before the same is put again.

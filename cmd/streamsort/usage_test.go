@@ -63,18 +63,21 @@ func TestUsage(t *testing.T) {
 		{"local --port 99999", "--port must be from 0 to 65535"},
 	} {
 		_, said, code := prints(t, strings.Fields(c.line)...)
-		if code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) || !strings.Contains(said, "; see `streamsort") {
+		if code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) ||
+			!strings.Contains(said, "; see `streamsort") {
 			t.Errorf("%s: exit code %d, %s", c.line, code, said)
 		}
 	}
 }
 
-// TestHelpNamesTheValues: the help of a flag that may be empty names each other value, and not the empty one.
+// TestHelpNamesTheValues: the help of a flag that may be empty names each other value, and not the
+// empty one.
 func TestHelpNamesTheValues(t *testing.T) {
 	for _, verb := range parsing(t).Model.Leaves(true) {
 		for _, f := range verb.Flags {
 			values, ok := strings.CutPrefix(f.Enum, ",")
-			if ok && (strings.Contains(f.Help, ": ,") || !strings.Contains(f.Help, strings.ReplaceAll(values, ",", ", "))) {
+			if ok && (strings.Contains(f.Help, ": ,") ||
+				!strings.Contains(f.Help, strings.ReplaceAll(values, ",", ", "))) {
 				t.Errorf("%s --%s: %q does not name %q", verb.Path(), f.Name, f.Help, values)
 			}
 		}
@@ -83,7 +86,8 @@ func TestHelpNamesTheValues(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	installed := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}
-	commit := &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}}
+	commit := &debug.BuildInfo{Main: debug.Module{Version: "(devel)"},
+		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}}
 	for _, c := range []struct {
 		released string
 		built    *debug.BuildInfo
@@ -103,7 +107,9 @@ func TestVersion(t *testing.T) {
 // A version that a Go proxy has is that of a release, or of a commit that nothing was changed
 // since.
 func TestFetchable(t *testing.T) {
-	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "v0.0.0-20261122-abc": "v0.0.0-20261122-abc", "v0.0.0-20261122-abc+dirty": "", "(devel)": "", "": ""} {
+	for version, want := range map[string]string{"v1.2.3": "v1.2.3",
+		"v0.0.0-20261122-abc": "v0.0.0-20261122-abc", "v0.0.0-20261122-abc+dirty": "", "(devel)": "",
+		"": ""} {
 		check.Is(t, fetchable("", &debug.BuildInfo{Main: debug.Module{Version: version}}), want, version)
 	}
 	if got := fetchable("1.2.3", nil); got != "v1.2.3" {

@@ -70,7 +70,8 @@ func (c *doctorCommand) verify(s *session) error {
 		return fmt.Errorf("queue %q: %w", c.Queue, err)
 	}
 	for _, consumer := range consumers {
-		p.consumers = append(p.consumers, provenConsumer{consumer.Name, jsonseq.Seq(consumer.Delivered), p.problem(consumer)})
+		p.consumers = append(p.consumers,
+			provenConsumer{consumer.Name, jsonseq.Seq(consumer.Delivered), p.problem(consumer)})
 	}
 	if unreadable != nil {
 		p.consumers = append(p.consumers, provenConsumer{Consumer: "-", Problem: unreadable.Error()})
@@ -95,13 +96,15 @@ func (c *seqRange) seqs() (cursor.Range, error) {
 		*bound.is = seq - bound.less
 	}
 	if of.To <= of.From {
-		return of, usageError(fmt.Sprintf("--to is %d: it must be %d, which --from is, or more", of.To, of.From+1))
+		return of,
+			usageError(fmt.Sprintf("--to is %d: it must be %d, which --from is, or more", of.To, of.From+1))
 	}
 	return of, nil
 }
 
 // consumersOf are the consumers of a queue, and why some cannot be read.
-func consumersOf(ctx context.Context, store *delivery.Store, queue string) (all []delivery.Consumer, unreadable, err error) {
+func consumersOf(ctx context.Context, store *delivery.Store,
+	queue string) (all []delivery.Consumer, unreadable, err error) {
 	for after := ""; ; {
 		page, next, err := store.Requests(request.Inside{}).Consumers(ctx, queue, after)
 		if errors.Is(err, delivery.ErrUnreadable) {
@@ -123,9 +126,11 @@ func (p proof) problem(c delivery.Consumer) string {
 	case c.Delivered < first-1:
 		return fmt.Sprintf("is at %d, and the queue begins with %d", c.Delivered, first)
 	case c.Claimed() && (c.From != c.Delivered || c.To <= c.From || c.To > position):
-		return fmt.Sprintf("is past %d, and has claimed %d to %d of %d", c.Delivered, c.From+1, c.To, position)
+		return fmt.Sprintf("is past %d, and has claimed %d to %d of %d", c.Delivered, c.From+1, c.To,
+			position)
 	case c.Delivered < p.GoneTo && c.Starting == "":
-		return fmt.Sprintf("is past %d, and what it is to have up to %d is not stored any more", c.Delivered, p.GoneTo)
+		return fmt.Sprintf("is past %d, and what it is to have up to %d is not stored any more",
+			c.Delivered, p.GoneTo)
 	}
 	return ""
 }
@@ -156,7 +161,8 @@ func (p proof) print(s *session) error {
 	if err != nil || wrong == 0 {
 		return err
 	}
-	fmt.Fprintf(s.errOut, "streamsort: queue %q is not whole: %s\n", printable.Text(p.Cursor.Queue), count(wrong, "problem", "problems"))
+	fmt.Fprintf(s.errOut, "streamsort: queue %q is not whole: %s\n", printable.Text(p.Cursor.Queue),
+		count(wrong, "problem", "problems"))
 	return unwell{critical}
 }
 

@@ -29,7 +29,8 @@ func fetchable(released string, built *debug.BuildInfo) string {
 	if released != "" {
 		return "v" + strings.TrimPrefix(released, "v")
 	}
-	if built == nil || !strings.HasPrefix(built.Main.Version, "v") || strings.Contains(built.Main.Version, "+dirty") {
+	if built == nil || !strings.HasPrefix(built.Main.Version, "v") ||
+		strings.Contains(built.Main.Version, "+dirty") {
 		return ""
 	}
 	return built.Main.Version

@@ -42,7 +42,8 @@ func (c *whyCommand) Run(s *session) error {
 		said[r.Consumer] = true
 		l.add(document, s.reason(r))
 	}
-	none := fmt.Sprintf("%s: ok: all messages up to %d are delivered to %s", q.Queue, q.Position, count(len(consumers), "consumer", "consumers"))
+	none := fmt.Sprintf("%s: ok: all messages up to %d are delivered to %s", q.Queue, q.Position,
+		count(len(consumers), "consumer", "consumers"))
 	if len(consumers) == 0 {
 		none = fmt.Sprintf("%s: ok: it has all messages up to %d, and no consumer; `streamsort consumer create` makes one", q.Queue, q.Position)
 	}

@@ -97,7 +97,8 @@ func TestStory(t *testing.T) {
 	var out bytes.Buffer
 	err := story(t.Context(), &out)
 	check.Need(t, err == nil, "%v\n%s", err, &out)
-	for _, part := range []string{"a gap: parked", "seq 2 to 3, token 2, attempt 1", "seq 4 to 4, token 4, attempt 2", "seq 5 to 5, token 6, attempt 2"} {
+	for _, part := range []string{"a gap: parked", "seq 2 to 3, token 2, attempt 1",
+		"seq 4 to 4, token 4, attempt 2", "seq 5 to 5, token 6, attempt 2"} {
 		check.That(t, strings.Contains(out.String(), part), "no %q in\n%s", part, &out)
 	}
 }

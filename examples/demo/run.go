@@ -188,9 +188,13 @@ func stay(ctx context.Context, stack *localstack.Stack, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context {
+			return ctx
+		}}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	fmt.Fprintf(out, "==> the stack stays at %s, and its live page at http://%s; interrupt to end\n", stack.URL(), listener.Addr())
+	fmt.Fprintf(out, "==> the stack stays at %s, and its live page at http://%s; interrupt to end\n",
+		stack.URL(), listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

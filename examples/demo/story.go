@@ -40,13 +40,15 @@ func story(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := localstack.ParseConsumer("story=" + filepath.Join(root, "examples", "demo", "story"))
+	consumer, err := localstack.ParseConsumer("story=" +
+		filepath.Join(root, "examples", "demo", "story"))
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "==> a gap, a crash and a retry, message by message\n")
 	config := localstack.Config{
-		Consumers: []localstack.Consumer{consumer}, Env: map[string]string{"STREAMSORT_EVENT_BUS": ""}, Logger: slog.New(slog.DiscardHandler),
+		Consumers: []localstack.Consumer{consumer}, Env: map[string]string{"STREAMSORT_EVENT_BUS": ""},
+		Logger: slog.New(slog.DiscardHandler),
 	}
 	stack, err := localstack.Run(ctx, config)
 	if err != nil {
@@ -56,7 +58,8 @@ func story(ctx context.Context, out io.Writer) error {
 	batches := make(chan batch, 100)
 	defer stack.Subscribe(func(l localstack.Line) {
 		var b batch
-		if _, err := fmt.Sscan(l.Text, &b.pid, &b.from, &b.to, &b.token, &b.attempt); err == nil && l.Function == "story" {
+		if _, err := fmt.Sscan(l.Text, &b.pid, &b.from, &b.to, &b.token, &b.attempt); err == nil &&
+			l.Function == "story" {
 			batches <- b
 		}
 	})()
@@ -66,7 +69,8 @@ func story(ctx context.Context, out io.Writer) error {
 	}
 	token := 0
 	for _, s := range scenes {
-		results, err := c.Put(ctx, []json.RawMessage{fmt.Appendf(nil, `{"queue":"story","seq":%d,"body":%q}`, s.seq, s.body)})
+		results, err := c.Put(ctx,
+			[]json.RawMessage{fmt.Appendf(nil, `{"queue":"story","seq":%d,"body":%q}`, s.seq, s.body)})
 		if err != nil {
 			return err
 		}
@@ -81,10 +85,12 @@ func story(ctx context.Context, out io.Writer) error {
 				return fmt.Errorf("seq %d did not come out for %v", want[0], patience)
 			}
 			if [3]int{got.from, got.to, got.attempt} != want || got.token <= token {
-				return fmt.Errorf("came out: %+v; want seqs and attempt %v, under a token above %d", got, want, token)
+				return fmt.Errorf("came out: %+v; want seqs and attempt %v, under a token above %d", got, want,
+					token)
 			}
 			token = got.token
-			fmt.Fprintf(out, "    out  seq %d to %d, token %d, attempt %d\n", got.from, got.to, got.token, got.attempt)
+			fmt.Fprintf(out, "    out  seq %d to %d, token %d, attempt %d\n", got.from, got.to, got.token,
+				got.attempt)
 			if s.body == "hang" && got.attempt == 1 {
 				if err := syscall.Kill(got.pid, syscall.SIGKILL); err != nil {
 					return err

@@ -39,7 +39,8 @@ func (x *index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	version, notNumber := strconv.ParseInt(r.URL.Query().Get("version"), 10, 64)
 	id, known := strings.CutPrefix(r.URL.Path, "/orders/_doc/")
 	switch {
-	case err != nil || notNumber != nil || !known || r.Method != http.MethodPut || r.URL.Query().Get("version_type") != "external":
+	case err != nil || notNumber != nil || !known || r.Method != http.MethodPut ||
+		r.URL.Query().Get("version_type") != "external":
 		w.WriteHeader(http.StatusBadRequest)
 	case version <= x.versions[id]:
 		w.WriteHeader(http.StatusConflict)
@@ -65,7 +66,8 @@ func TestPythonAndNodeConsumers(t *testing.T) {
 	server := httptest.NewServer(x)
 	defer server.Close()
 	config := localstack.Config{
-		Env: map[string]string{"search.INDEX_URL": server.URL + "/", "STREAMSORT_EVENT_BUS": ""}, Logger: slog.New(slog.DiscardHandler),
+		Env:    map[string]string{"search.INDEX_URL": server.URL + "/", "STREAMSORT_EVENT_BUS": ""},
+		Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, text := range []string{"receipts=python/receipts.py", "search=node/search.mjs"} {
 		consumer := check.Get(localstack.ParseConsumer(text))
@@ -81,25 +83,31 @@ func TestPythonAndNodeConsumers(t *testing.T) {
 			if order == 0 {
 				body = fmt.Sprintf(`{"cents":%d}`, seq*100)
 			}
-			ask(t, http.MethodPost, stack.URL()+"/messages", fmt.Sprintf(`{"queue":"order/%d","seq":%d,"body":%s}`, order, seq, body))
+			ask(t, http.MethodPost, stack.URL()+"/messages",
+				fmt.Sprintf(`{"queue":"order/%d","seq":%d,"body":%s}`, order, seq, body))
 		}
 	}
-	ask(t, http.MethodPost, stack.URL()+"/messages", `{"queue":"order/bad","seq":1,"body":{"cents":"canary"}}`)
+	ask(t, http.MethodPost, stack.URL()+"/messages",
+		`{"queue":"order/bad","seq":1,"body":{"cents":"canary"}}`)
 
 	var receipts map[string][]int64
-	wait := progress.Wait{Total: orders*each + 1, What: "messages are done with", Patience: time.Minute, Out: t.Output()}
+	wait := progress.Wait{Total: orders*each + 1, What: "messages are done with",
+		Patience: time.Minute, Out: t.Output()}
 	check.OK(t, wait.Until(t.Context(), func(context.Context) (int, string, error) {
 		receipts = answered(t, stack.URL())
 		count := 0
 		for _, seqs := range receipts {
 			count += len(seqs)
 		}
-		if strings.Contains(ask(t, http.MethodGet, stack.URL()+"/consumers?queue=order%2Fbad&consumer=receipts", ""), "message 1 of order/bad: cents is missing") {
+		if strings.Contains(ask(t, http.MethodGet,
+			stack.URL()+"/consumers?queue=order%2Fbad&consumer=receipts", ""),
+			"message 1 of order/bad: cents is missing") {
 			count++
 		}
 		left := ""
 		for order := range orders {
-			status := ask(t, http.MethodGet, fmt.Sprintf("%s/consumers?queue=order%%2F%d&consumer=search", stack.URL(), order), "")
+			status := ask(t, http.MethodGet,
+				fmt.Sprintf("%s/consumers?queue=order%%2F%d&consumer=search", stack.URL(), order), "")
 			if !strings.Contains(status, fmt.Sprintf(`"delivered":%d,`, each)) {
 				left = status
 			}
@@ -124,7 +132,8 @@ func answered(t *testing.T, url string) map[string][]int64 {
 	var page struct {
 		Messages []struct{ BodyBase64 []byte } // Python's JSON has white space in it
 	}
-	if err := json.Unmarshal([]byte(ask(t, http.MethodGet, url+"/messages?queue=receipts&after=0", "")), &page); err != nil {
+	if err := json.Unmarshal([]byte(ask(t, http.MethodGet, url+"/messages?queue=receipts&after=0",
+		"")), &page); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string][]int64{}

@@ -34,7 +34,8 @@ var schema = []string{
 
 // Open opens the books.
 func Open(ctx context.Context, path string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)")
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)")
 	if err != nil {
 		return nil, err
 	}
@@ -67,15 +68,17 @@ func Consume(ctx context.Context, arguments []string) error {
 		return err
 	}
 	// A copy that is killed holds its claims until their leases end: the shortest one.
-	return markers.ConsumeAll(ctx, mortal.AtRandom(claims), "", Consumer, 4, book, &pull.ConsumeOptions{
-		MaxMessages: 10, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
-	})
+	return markers.ConsumeAll(ctx, mortal.AtRandom(claims), "", Consumer, 4, book,
+		&pull.ConsumeOptions{
+			MaxMessages: 10, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
+		})
 }
 
 // book books a batch.
 func book(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
 	for _, m := range b.Messages {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO ledger (queue, seq, digest) VALUES (?, ?, ?)`, b.Queue, m.Seq, digest(m.Body)); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO ledger (queue, seq, digest) VALUES (?, ?, ?)`,
+			b.Queue, m.Seq, digest(m.Body)); err != nil {
 			return fmt.Errorf("book message %d of queue %q: %w", m.Seq, b.Queue, err)
 		}
 		for name, amount := range map[string]int{"in": -len(m.Body), "queue " + b.Queue: len(m.Body)} {

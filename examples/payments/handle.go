@@ -31,7 +31,8 @@ type receipt struct {
 // first one died.
 func (p *payments) handle(ctx context.Context, batch delivery.Batch) error {
 	done, err := dedup.Each(ctx, p.charges, batch.Messages, chargeID, p.charge)
-	slog.InfoContext(ctx, "batch", "queue", batch.Queue, "from", batch.From, "to", batch.To, "token", batch.Token.N, "done", done)
+	slog.InfoContext(ctx, "batch", "queue", batch.Queue, "from", batch.From, "to", batch.To, "token",
+		batch.Token.N, "done", done)
 	return err
 }
 

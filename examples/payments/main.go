@@ -37,7 +37,8 @@ func newPayments(ctx context.Context) (*payments, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory, err := dedup.NewDynamo(dynamodb.NewFromConfig(aws), dedup.Names{Table: os.Getenv("DEDUP_TABLE")})
+	memory, err := dedup.NewDynamo(dynamodb.NewFromConfig(aws),
+		dedup.Names{Table: os.Getenv("DEDUP_TABLE")})
 	if err != nil {
 		return nil, err
 	}

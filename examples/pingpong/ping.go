@@ -42,7 +42,8 @@ const schema = `CREATE TABLE IF NOT EXISTS hits (line INTEGER PRIMARY KEY AUTOIN
 
 // Open opens the database.
 func Open(ctx context.Context, path string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)")
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)")
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,9 @@ func Consume(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	hit := func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error { return hit(ctx, tx, b, last) }
+	hit := func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+		return hit(ctx, tx, b, last)
+	}
 	return markers.Consume(ctx, mortal.AtRandom(claims), Pongs, Consumer, hit, &pull.ConsumeOptions{
 		Lease: 30 * time.Second, Poll: 50 * time.Millisecond,
 	})
@@ -88,7 +91,8 @@ func hit(ctx context.Context, tx *sql.Tx, b delivery.Batch, last int) error {
 		if err := json.Unmarshal(m.Body, &it); err != nil {
 			return fmt.Errorf("message %d: %w", m.Seq, err)
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO hits (seq, ball, hits) VALUES (?, ?, ?)`, m.Seq, it.Ball, it.Hits); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO hits (seq, ball, hits) VALUES (?, ?, ?)`, m.Seq,
+			it.Ball, it.Hits); err != nil {
 			return fmt.Errorf("message %d: %w", m.Seq, err)
 		}
 		if it.Hits >= last {

@@ -51,21 +51,26 @@ func addShop(app awscdk.App) (awscdk.Stack, error) {
 		return nil, err
 	}
 	books := awslambda.NewFunction(stack, jsii.String("Books"), &awslambda.FunctionProps{
-		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: jsii.String("bootstrap"), Architecture: processor(architecture),
-		Code:       awslambda.Code_FromAsset(jsii.String(filepath.Join(binaries, "consumer")), nil),
-		MemorySize: jsii.Number(512), Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: jsii.String("bootstrap"),
+		Architecture: processor(architecture),
+		Code:         awslambda.Code_FromAsset(jsii.String(filepath.Join(binaries, "consumer")), nil),
+		MemorySize:   jsii.Number(512), Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
 	})
 	streamsort.BuiltFrom(books, "consumer")
 	if err := orders.AddConsumer("Books", books, streamsort.Consumer{Name: "books"}); err != nil {
 		return nil, err
 	}
-	billing := awssqs.NewQueue(stack, jsii.String("Billing"), &awssqs.QueueProps{Fifo: jsii.Bool(true), EnforceSSL: jsii.Bool(true)})
+	billing := awssqs.NewQueue(stack, jsii.String("Billing"),
+		&awssqs.QueueProps{Fifo: jsii.Bool(true), EnforceSSL: jsii.Bool(true)})
 	if err := orders.AddSink(streamsort.Consumer{Name: "billing", To: billing}); err != nil {
 		return nil, err
 	}
-	awscdk.NewCfnOutput(stack, jsii.String("OrdersUrl"), &awscdk.CfnOutputProps{Value: orders.APIEndpoint()})
-	awscdk.NewCfnOutput(stack, jsii.String("BooksName"), &awscdk.CfnOutputProps{Value: books.FunctionName()})
-	awscdk.NewCfnOutput(stack, jsii.String("BillingUrl"), &awscdk.CfnOutputProps{Value: billing.QueueUrl()})
+	awscdk.NewCfnOutput(stack, jsii.String("OrdersUrl"),
+		&awscdk.CfnOutputProps{Value: orders.APIEndpoint()})
+	awscdk.NewCfnOutput(stack, jsii.String("BooksName"),
+		&awscdk.CfnOutputProps{Value: books.FunctionName()})
+	awscdk.NewCfnOutput(stack, jsii.String("BillingUrl"),
+		&awscdk.CfnOutputProps{Value: billing.QueueUrl()})
 	return stack, nil
 }
 

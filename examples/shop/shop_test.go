@@ -26,14 +26,16 @@ func TestMain(m *testing.M) {
 // the queue behind process.
 func TestShop(t *testing.T) {
 	app := awscdk.NewApp(&awscdk.AppProps{
-		Context: &map[string]any{"binaries": t.TempDir()}, Outdir: jsii.String(t.TempDir()), StackTraces: jsii.Bool(false),
+		Context: &map[string]any{"binaries": t.TempDir()}, Outdir: jsii.String(t.TempDir()),
+		StackTraces: jsii.Bool(false),
 	})
 	stack, err := addShop(app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := assertions.Template_FromStack(stack, nil)
-	template.ResourceCountIs(jsii.String("AWS::Lambda::EventSourceMapping"), jsii.Number(6)) // sort of both tables, ack, process, sweep for the timer, Books
+	// sort of both tables, ack, process, sweep for the timer, Books
+	template.ResourceCountIs(jsii.String("AWS::Lambda::EventSourceMapping"), jsii.Number(6))
 	text, err := json.Marshal(template.ToJSON())
 	if err != nil {
 		t.Fatal(err)

@@ -30,17 +30,20 @@ type counts struct {
 //
 // Lost response, another did it first: the edge is in the set. We die right after: the edge has not
 // ended, and the repeat adds it again.
-func (c *counts) count(ctx context.Context, edge xorack.Edge, word string) (attempt int, err error) {
+func (c *counts) count(ctx context.Context, edge xorack.Edge,
+	word string) (attempt int, err error) {
 	if word == c.failing {
 		if attempt, err = c.fail(ctx, edge.Tag(), word); err != nil {
 			return attempt, err
 		}
 	}
 	_, err = c.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName:                 &c.table,
-		Key:                       key(edge.Tag(), word),
-		UpdateExpression:          new("ADD edges :edge"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":edge": &types.AttributeValueMemberSS{Value: []string{edge.String()}}},
+		TableName:        &c.table,
+		Key:              key(edge.Tag(), word),
+		UpdateExpression: new("ADD edges :edge"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":edge": &types.AttributeValueMemberSS{Value: []string{edge.String()}},
+		},
 	})
 	return max(attempt, 1), err
 }
@@ -49,11 +52,13 @@ func (c *counts) count(ctx context.Context, edge xorack.Edge, word string) (atte
 // processes come and go.
 func (c *counts) fail(ctx context.Context, tag, word string) (attempt int, err error) {
 	out, err := c.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName:                 &c.table,
-		Key:                       key(tag, word),
-		UpdateExpression:          new("ADD attempts :one"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
-		ReturnValues:              types.ReturnValueUpdatedNew,
+		TableName:        &c.table,
+		Key:              key(tag, word),
+		UpdateExpression: new("ADD attempts :one"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":one": &types.AttributeValueMemberN{Value: "1"},
+		},
+		ReturnValues: types.ReturnValueUpdatedNew,
 	})
 	if err != nil {
 		return 0, err

@@ -38,7 +38,9 @@ func main() {
 	}
 	switch name := os.Getenv("_HANDLER"); name { // the Handler property
 	case "DATABASE":
-		deliverylambda.Start("wordcount", s.databases, func(r *delivery.Reader) { r.Prefix = "databases/" })
+		deliverylambda.Start("wordcount", s.databases, func(r *delivery.Reader) {
+			r.Prefix = "databases/"
+		})
 	case "FILE":
 		lambda.Start(s.file)
 	case "WORD":
@@ -62,7 +64,8 @@ func newSteps(ctx context.Context) (*steps, error) {
 	acker, err := xorack.New(store, nil)
 	return &steps{
 		acker: acker, next: invoker(aws, os.Getenv("NEXT_FUNCTION")),
-		counts: &counts{client: client, table: os.Getenv("COUNTS_TABLE"), failing: strings.ToLower(os.Getenv("FAILING_WORD"))},
+		counts: &counts{client: client, table: os.Getenv("COUNTS_TABLE"),
+			failing: strings.ToLower(os.Getenv("FAILING_WORD"))},
 	}, err
 }
 
@@ -71,7 +74,8 @@ func newSteps(ctx context.Context) (*steps, error) {
 func invoker(settings aws.Config, function string) func(context.Context, []byte) error {
 	client := lambdaapi.NewFromConfig(settings)
 	return func(ctx context.Context, work []byte) error {
-		_, err := client.Invoke(ctx, &lambdaapi.InvokeInput{FunctionName: &function, InvocationType: "Event", Payload: work})
+		_, err := client.Invoke(ctx,
+			&lambdaapi.InvokeInput{FunctionName: &function, InvocationType: "Event", Payload: work})
 		return err
 	}
 }

@@ -71,18 +71,21 @@ func (s *steps) database(ctx context.Context, m cursor.Message) error {
 	if err != nil {
 		return err
 	}
-	observe(ctx, step{"create", "", created.Root}, xorack.Result{Outcome: created.Outcome, Chain: created.Chain})
-	return grow(ctx, s, step{"database", "", created.Root}, d.Files, func(edge xorack.Edge, f file) any {
-		return fileWork{edge, f}
-	})
+	observe(ctx, step{"create", "", created.Root},
+		xorack.Result{Outcome: created.Outcome, Chain: created.Chain})
+	return grow(ctx, s, step{"database", "", created.Root}, d.Files,
+		func(edge xorack.Edge, f file) any {
+			return fileWork{edge, f}
+		})
 }
 
 // file passes on a file's words. Which words there are follows from the file alone, so a repeat
 // starts the same edges.
 func (s *steps) file(ctx context.Context, w fileWork) error {
-	return grow(ctx, s, step{"file", w.Name, w.Edge}, wordsOf(w.Text), func(edge xorack.Edge, word string) any {
-		return wordWork{edge, word}
-	})
+	return grow(ctx, s, step{"file", w.Name, w.Edge}, wordsOf(w.Text),
+		func(edge xorack.Edge, word string) any {
+			return wordWork{edge, word}
+		})
 }
 
 // word counts a word. First the effect, then the edge's end: who dies between them counts again,
@@ -90,10 +93,13 @@ func (s *steps) file(ctx context.Context, w fileWork) error {
 func (s *steps) word(ctx context.Context, w wordWork) error {
 	attempt, err := s.counts.count(ctx, w.Edge, w.Word)
 	if err != nil {
-		slog.WarnContext(ctx, "failed", "tag", w.Edge.Tag(), "name", w.Word, "attempt", attempt, "error", err)
+		slog.WarnContext(ctx, "failed", "tag", w.Edge.Tag(), "name", w.Word, "attempt", attempt, "error",
+			err)
 		return err
 	}
-	return grow(ctx, s, step{"word", w.Word, w.Edge}, nil, func(xorack.Edge, string) any { return nil })
+	return grow(ctx, s, step{"word", w.Word, w.Edge}, nil, func(xorack.Edge, string) any {
+		return nil
+	})
 }
 
 // step is a node of the tree: of which kind, its name and its edge.
@@ -104,7 +110,8 @@ type step struct {
 
 // grow ends a step's edge and starts one edge for each child, in one write, and then passes on the
 // children. Dying between the two leaves edges without work; the repeat of the step passes them on.
-func grow[T any](ctx context.Context, s *steps, at step, children []T, work func(xorack.Edge, T) any) error {
+func grow[T any](ctx context.Context, s *steps, at step, children []T,
+	work func(xorack.Edge, T) any) error {
 	edges := at.edge.Children(len(children))
 	result, err := s.acker.Done(ctx, at.edge, edges...)
 	if err != nil {
@@ -128,13 +135,16 @@ func grow[T any](ctx context.Context, s *steps, at step, children []T, work func
 
 // observe logs what a step made of the chain.
 func observe(ctx context.Context, at step, r xorack.Result) {
-	slog.InfoContext(ctx, "step", "kind", at.kind, "name", at.name, "edge", at.edge, "tag", r.Chain.Tag, "outcome", string(r.Outcome),
+	slog.InfoContext(ctx, "step", "kind", at.kind, "name", at.name, "edge", at.edge, "tag",
+		r.Chain.Tag, "outcome", string(r.Outcome),
 		"edges", r.Chain.Edges, "ended", r.Chain.EdgesEnded(), "n", r.Chain.Sum.String())
 }
 
 // wordsOf are a text's words, in small letters.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && r != '\''
+	})
 }
 
 // ending is what the announcement says of a chain that has ended.

@@ -28,7 +28,8 @@ func do(t *testing.T, s *steps, w work) error {
 	switch w.of {
 	case "database":
 		m := cursor.Message{Queue: "databases/test", Seq: 1, Body: w.payload}
-		return s.databases(t.Context(), delivery.Batch{Queue: m.Queue, To: 1, Messages: []cursor.Message{m}})
+		return s.databases(t.Context(),
+			delivery.Batch{Queue: m.Queue, To: 1, Messages: []cursor.Message{m}})
 	case "file":
 		return call(t, w.payload, s.file)
 	}
@@ -45,7 +46,8 @@ func TestABodyThatIsNoDatabaseIsNotRepeated(t *testing.T) {
 	acker, err := xorack.New(xorack.NewMemory(), nil)
 	check.OK(t, err)
 	err = do(t, &steps{acker: acker}, work{"database", []byte(`"canary"`)})
-	if err == nil || !strings.Contains(err.Error(), "database 1: body is not a database") || strings.Contains(err.Error(), "canary") {
+	if err == nil || !strings.Contains(err.Error(), "database 1: body is not a database") ||
+		strings.Contains(err.Error(), "canary") {
 		t.Errorf("error %v", err)
 	}
 	_, err = acker.Get(t.Context(), tag)

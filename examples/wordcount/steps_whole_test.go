@@ -51,7 +51,8 @@ func TestAnyOrderAndRepeats(t *testing.T) {
 		}
 		chain, err := acker.Get(t.Context(), tag)
 		if err != nil || chain.End() != xorack.Done || chain.Edges != 10 || chain.EdgesEnded() != 10 {
-			t.Errorf("seed %d: %s with %d edges, %d ended, error %v", seed, chain.End(), chain.Edges, chain.EdgesEnded(), err)
+			t.Errorf("seed %d: %s with %d edges, %d ended, error %v", seed, chain.End(), chain.Edges,
+				chain.EdgesEnded(), err)
 		}
 		got, want := counts.of(t), map[string]int{"a": 3, "wolf": 1, "sea": 2}
 		check.That(t, maps.Equal(got, want), "seed %d: counted %v, want %v", seed, got, want)
@@ -80,7 +81,8 @@ func newCounts(t *testing.T) *counts {
 // of are the counts in the table.
 func (c *counts) of(t *testing.T) map[string]int {
 	t.Helper()
-	out, err := c.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &c.table, ConsistentRead: new(true)})
+	out, err := c.client.Scan(t.Context(),
+		&dynamodb.ScanInput{TableName: &c.table, ConsistentRead: new(true)})
 	check.OK(t, err)
 	got := map[string]int{}
 	for _, item := range out.Items {

@@ -34,9 +34,11 @@ type service struct {
 }
 
 // handler dispatches an event: a batch of stream records, or a request.
-func (s *service) handler() func(context.Context, *emf.Metrics, json.RawMessage) (json.RawMessage, error) {
+func (s *service) handler() func(context.Context, *emf.Metrics,
+	json.RawMessage) (json.RawMessage, error) {
 	api := s.api()
-	return func(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (json.RawMessage, error) {
+	return func(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (json.RawMessage,
+		error) {
 		if !runtime.IsBatch(raw, "aws:dynamodb") {
 			return api.Handle(ctx, metrics, raw)
 		}
@@ -49,7 +51,8 @@ func (s *service) handler() func(context.Context, *emf.Metrics, json.RawMessage)
 }
 
 // ends finishes the chains that a batch of records shows as ended.
-func (s *service) ends(ctx context.Context, metrics *emf.Metrics, event table.StreamEvent) (json.RawMessage, error) {
+func (s *service) ends(ctx context.Context, metrics *emf.Metrics,
+	event table.StreamEvent) (json.RawMessage, error) {
 	metrics.Count("StreamRecords", len(event.Records))
 	response, err := xorack.OnEnds(s.acker, s.announce, &xorack.OnEndsOptions{
 		Finished: func(c xorack.Chain) {

@@ -101,7 +101,8 @@ func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			document := fmt.Sprintf(c.document, root)
 			alone := s.Request("POST", "/acks", "", document)
-			s.Want("alone", alone, map[string]int{"other-children": 409, "ended": 410}[c.problem], "problems/"+c.problem)
+			s.Want("alone", alone, map[string]int{"other-children": 409, "ended": 410}[c.problem],
+				"problems/"+c.problem)
 			batch := s.Request("POST", "/acks", "", `{"operations":[`+document+`]}`)
 			s.Want("in a batch", batch, 200, "problems/"+c.problem)
 			for _, a := range []httpapitest.Answer{alone, batch} {
@@ -110,7 +111,8 @@ func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 		})
 	}
 	s.Want("unchanged", s.ack("get", `"tag":"t"`), 200, `"edges":4,"edgesEnded":1`)
-	s.Want("the same", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200, `"outcome":"applied"`, `"edges":[`)
+	s.Want("the same", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200,
+		`"outcome":"applied"`, `"edges":[`)
 	s.ack("delete", `"tag":"t"`)
 	a := s.Request("POST", "/acks", "", `{"operations":[{"operation":"create","tag":"t","edges":2}]}`)
 	check.That(t, !strings.Contains(a.Body, `"edges":[`), "a chain that has ended: %s", a.Body)
@@ -122,13 +124,19 @@ func TestOutstanding(t *testing.T) {
 	files := s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)))
 	words := s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":["a","b"]`, files[1])))
 	s.ack("done", fmt.Sprintf(`"edge":%q`, words[0]))
-	ask := func(tree string) httpapitest.Answer { return s.ack("outstanding", `"tag":"t","tree":`+tree) }
+	ask := func(tree string) httpapitest.Answer {
+		return s.ack("outstanding", `"tag":"t","tree":`+tree)
+	}
 	whole := `[[1,{"a":[],"b":{}}]]`
-	s.Want("two wait", ask(whole), 200, `"outstanding":[{"path":[0,0],"edge":"`+files[0]+`"},{"path":[0,1,"b"],"edge":"`+words[1]+`"}],"chain":`)
-	s.Want("one is enough", s.ack("outstanding", `"limit":1,"tag":"t","tree":`+whole), 200, `"outstanding":[{"path":[0,0],`, `"more":true`)
+	s.Want("two wait", ask(whole), 200, `"outstanding":[{"path":[0,0],"edge":"`+files[0]+
+		`"},{"path":[0,1,"b"],"edge":"`+words[1]+`"}],"chain":`)
+	s.Want("one is enough", s.ack("outstanding", `"limit":1,"tag":"t","tree":`+whole), 200,
+		`"outstanding":[{"path":[0,0],`, `"more":true`)
 	s.Want("roots only", ask(`1`), 200, `"outstanding":[],"chain":`)
 	s.Want("a root that is not there", ask(`[0,0]`), 200, `"path":[1]`)
-	s.Want("in a batch", s.Request("POST", "/acks", "", `{"operations":[{"operation":"outstanding","tag":"t","tree":`+whole+`}]}`), 200, `"path":[0,1,"b"]`)
+	s.Want("in a batch",
+		s.Request("POST", "/acks", "", `{"operations":[{"operation":"outstanding","tag":"t","tree":`+
+			whole+`}]}`), 200, `"path":[0,1,"b"]`)
 	s.Want("no chain", s.ack("outstanding", `"tag":"none","tree":1`), 404, "problems/no-chain")
 	s.ack("create", `"tag":"s","stamp":"01"`)
 	s.Want("stamps", s.ack("outstanding", `"tag":"s","tree":1`), 409, "problems/other-kind")
@@ -139,8 +147,11 @@ func TestOutstanding(t *testing.T) {
 		s.Want("tree "+bad[:min(len(bad), 20)], ask(bad), 400, `"field":"tree"`)
 	}
 	s.Want("limit", s.ack("outstanding", `"tag":"t","tree":1,"limit":0`), 400, `"field":"limit"`)
-	s.Want("long paths", s.ack("outstanding", `"tag":"t","limit":1000,"tree":[{"`+strings.Repeat("x", 5000)+`":1000}]`), 400, `"field":"limit"`)
-	s.Want("fewer long paths", s.ack("outstanding", `"tag":"t","limit":100,"tree":[{"`+strings.Repeat("x", 5000)+`":1000}]`), 200)
+	s.Want("long paths",
+		s.ack("outstanding", `"tag":"t","limit":1000,"tree":[{"`+strings.Repeat("x", 5000)+`":1000}]`),
+		400, `"field":"limit"`)
+	s.Want("fewer long paths", s.ack("outstanding",
+		`"tag":"t","limit":100,"tree":[{"`+strings.Repeat("x", 5000)+`":1000}]`), 200)
 }
 
 func TestATree(t *testing.T) {
@@ -154,30 +165,38 @@ func TestATree(t *testing.T) {
 	named := s.ack("done", fmt.Sprintf(`"children":["a","é"],"edge":%q`, files[0]))
 	s.Want("named", named, 200, `"edges":5`)
 	words := s.edges(named)
-	s.Want("repeated", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200, `"outcome":"applied"`, `"edges":5`)
+	s.Want("repeated", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200,
+		`"outcome":"applied"`, `"edges":5`)
 	added := s.ack("add", fmt.Sprintf(`"edge":%q,"batch":"1","children":1`, files[1]))
 	s.Want("added", added, 200, `"edges":6`)
 	for _, e := range append(words, files[1]) {
 		s.Want("done", s.ack("done", fmt.Sprintf(`"edge":%q`, e)), 200, `"outcome":"applied"`)
 	}
-	s.Want("fails after its end", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, files[1])), 200, `"outcome":"edge-ended"`)
+	s.Want("fails after its end", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, files[1])), 200,
+		`"outcome":"edge-ended"`)
 	s.now = s.now.Add(time.Minute)
-	s.Want("extended", s.ack("extend", fmt.Sprintf(`"edge":%q,"until":"2026-01-04T00:00:00Z"`, root)), 200, `"deadline":"2026-01-04T00:00:00Z"`)
+	s.Want("extended", s.ack("extend", fmt.Sprintf(`"edge":%q,"until":"2026-01-04T00:00:00Z"`, root)),
+		200, `"deadline":"2026-01-04T00:00:00Z"`)
 	last := s.edges(added)[0]
 	for range 2 {
-		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, last)), 200, `"outcome":"ended"`, `"state":"DONE"`, `"eventId":"`)
+		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, last)), 200, `"outcome":"ended"`,
+			`"state":"DONE"`, `"eventId":"`)
 	}
-	s.Want("status", s.Request("GET", "/chains", "tag=db", ""), 200, `"state":"DONE"`, `"edges":6,"edgesEnded":6`, `"ageSeconds":60`)
+	s.Want("status", s.Request("GET", "/chains", "tag=db", ""), 200, `"state":"DONE"`,
+		`"edges":6,"edgesEnded":6`, `"ageSeconds":60`)
 	s.Want("get", s.ack("get", `"tag":"db"`), 200, `"state":"DONE"`)
 	other := check.Get(xorack.ParseEdge(root))
-	s.Want("too late", s.ack("done", fmt.Sprintf(`"edge":%q`, other.Child(7))), 410, "problems/ended", `"outcome":"already-done"`)
-	s.Want("too late to fail", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, other.Child(7))), 410, "problems/ended")
+	s.Want("too late", s.ack("done", fmt.Sprintf(`"edge":%q`, other.Child(7))), 410, "problems/ended",
+		`"outcome":"already-done"`)
+	s.Want("too late to fail", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, other.Child(7))),
+		410, "problems/ended")
 	// Two adds with a count, and a done with one, start three edges, and the chain is done when all
 	// have ended.
 	root = s.edges(s.ack("create", `"tag":"z"`))[0]
 	var all []string
 	for _, batch := range []string{"b1", "b2"} {
-		all = append(all, s.edges(s.ack("add", fmt.Sprintf(`"edge":%q,"batch":%q,"children":1`, root, batch)))...)
+		all = append(all,
+			s.edges(s.ack("add", fmt.Sprintf(`"edge":%q,"batch":%q,"children":1`, root, batch)))...)
 	}
 	all = append(all, s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":1`, root)))...)
 	check.Need(t, len(all) == 3 && all[0] != all[1] && all[0] != all[2] && all[1] != all[2],
@@ -189,16 +208,21 @@ func TestATree(t *testing.T) {
 	// A chain that failed, or is deleted, is over; its tag is not taken by other options.
 	root = s.edges(s.ack("create", `"tag":"t","id":"1","edges":2,"deadline":"1h","idle":"5m"`))[0]
 	s.Want("other options", s.ack("create", `"tag":"t","id":"1"`), 409, "problems/tag-exists")
-	s.Want("failed", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"disk full"`, root)), 200, `"outcome":"ended"`, `"state":"FAILED"`, `"reason":"disk full"`)
-	s.Want("created again", s.ack("create", `"tag":"t","id":"1","edges":2,"deadline":"1h","idle":"5m"`), 410, `"outcome":"already-failed"`)
+	s.Want("failed", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"disk full"`, root)), 200,
+		`"outcome":"ended"`, `"state":"FAILED"`, `"reason":"disk full"`)
+	s.Want("created again", s.ack("create",
+		`"tag":"t","id":"1","edges":2,"deadline":"1h","idle":"5m"`), 410, `"outcome":"already-failed"`)
 	nested := s.ack("create", fmt.Sprintf(`"tag":"u","parent":%q`, root))
 	s.Want("nested", nested, 200, `"outcome":"applied"`)
 	s.Want("deleted", s.ack("delete", `"tag":"u"`), 200, `"outcome":"ended"`, `"state":"DELETED"`)
 	s.Want("deleted again", s.ack("delete", `"tag":"u"`), 410, `"outcome":"already-deleted"`)
 	s.Want("delete of nothing", s.ack("delete", `"tag":"none"`), 404, "problems/no-chain")
 	s.Want("get of nothing", s.Request("GET", "/chains", "tag=none", ""), 404, "problems/no-chain")
-	s.Want("extend before create", s.ack("extend", fmt.Sprintf(`"edge":%q,"until":"2026-01-02T04:00:00Z"`, xorack.Root("v", "", 0))), 404, "problems/no-chain")
-	s.Want("another chain's edge", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "2", 0))), 409, "problems/other-chain")
+	s.Want("extend before create",
+		s.ack("extend", fmt.Sprintf(`"edge":%q,"until":"2026-01-02T04:00:00Z"`, xorack.Root("v", "", 0))),
+		404, "problems/no-chain")
+	s.Want("another chain's edge", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "2", 0))),
+		409, "problems/other-chain")
 }
 
 func TestFan(t *testing.T) {
@@ -210,20 +234,24 @@ func TestFan(t *testing.T) {
 		check.Is(t, len(s.edges(fan)), 200)
 	}
 	check.Is(t, len(tagsIn(s.table)), 4)
-	s.Want("too wide", s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":10001`, root)), 400, `"field":"edges"`)
+	s.Want("too wide", s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":10001`, root)), 400,
+		`"field":"edges"`)
 	s.Want("no width", s.ack("fan", fmt.Sprintf(`"edge":%q`, root)), 400, `"field":"edges"`)
 }
 
 func TestStamps(t *testing.T) {
 	s := newServer(t)
-	s.Want("created", s.ack("create", `"tag":"t","stamp":"29ff","deadline":"1h"`), 200, `"stamp":"29ff","acked":false`)
+	s.Want("created", s.ack("create", `"tag":"t","stamp":"29ff","deadline":"1h"`), 200,
+		`"stamp":"29ff","acked":false`)
 	s.Want("stamped", s.ack("stamp", `"tag":"t","stampBase64":"KQA="`), 200, `"stamp":"00ff"`)
 	for range 2 {
 		s.Want("under an id", s.ack("stamp", `"tag":"t","stamp":"0001","id":"1"`), 200, `"stamp":"00fe"`)
 	}
 	s.Want("another length", s.ack("stamp", `"tag":"t","stamp":"01"`), 409, "problems/stamp-length")
-	s.Want("other kind", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "", 0))), 409, "problems/other-kind")
-	s.Want("acked", s.ack("stamp", `"tag":"t","stamp":"00FE"`), 200, `"stamp":"0000","acked":true`, `"outcome":"ended"`)
+	s.Want("other kind", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "", 0))), 409,
+		"problems/other-kind")
+	s.Want("acked", s.ack("stamp", `"tag":"t","stamp":"00FE"`), 200, `"stamp":"0000","acked":true`,
+		`"outcome":"ended"`)
 	s.Want("too late", s.ack("stamp", `"tag":"t","stamp":"00fe"`), 410, `"outcome":"already-done"`)
 	s.Want("status", s.Request("GET", "/chains", "tag=t", ""), 200, `"stamps":4`, `"state":"DONE"`)
 	s.Want("deleted", s.ack("delete", `"tag":"t"`), 200, `"outcome":"ended"`)
@@ -252,7 +280,8 @@ func TestBatch(t *testing.T) {
 		`{"status":200,"operation":"stamp","outcome":"applied","stamp":"01"`,
 		`{"status":404,"operation":"delete","type":"https://streamsort.dev/problems/no-chain"`,
 		`{"status":409,"operation":"done","type":"https://streamsort.dev/problems/other-kind"`)
-	check.That(t, strings.Contains(s.logs.String(), `"Acks":4`) && strings.Contains(s.logs.String(), `"ChainsCreated":1`),
+	check.That(t, strings.Contains(s.logs.String(), `"Acks":4`) &&
+		strings.Contains(s.logs.String(), `"ChainsCreated":1`),
 		"metrics: %s", s.logs.String())
 }
 
@@ -300,11 +329,13 @@ func TestBadInput(t *testing.T) {
 		{"operations", `{"operations":[` + strings.Repeat(`{"operation":"done","edge":"`+root+`","children":1000},`, 150) + `{"operation":"get","tag":"x"}]}`},
 	} {
 		a := s.Request("POST", "/acks", "", c.document)
-		s.Want(fmt.Sprintf("%.100s", c.document), a, 400, "problems/invalid", fmt.Sprintf(`"field":%q`, c.field))
+		s.Want(fmt.Sprintf("%.100s", c.document), a, 400, "problems/invalid",
+			fmt.Sprintf(`"field":%q`, c.field))
 	}
 	s.Want("parameter", s.Request("GET", "/chains", "tag=t&x=1", ""), 400, `"field":"x"`)
 	s.Want("no route", s.Raw(httpapitest.V2("GET", "/other", "", "", false)), 404, "problems/no-route")
-	s.Want("no method", s.Raw(httpapitest.V2("DELETE", "/acks", "", "", false)), 405, "problems/no-method")
+	s.Want("no method", s.Raw(httpapitest.V2("DELETE", "/acks", "", "", false)), 405,
+		"problems/no-method")
 	check.Is(t, len(tagsIn(s.table)), 0)
 }
 
@@ -330,14 +361,18 @@ const endedRecord = `{"eventSource":"aws:dynamodb","eventName":"MODIFY","dynamod
 func TestStream(t *testing.T) {
 	s := newServer(t)
 	batch := fmt.Sprintf(`{"Records":[`+endedRecord+`,`+endedRecord+`]}`, 1, 7, 2, 0)
-	if got := s.Invoke(batch); got != `{"batchItemFailures":null}` && got != `{"batchItemFailures":[]}` {
+	if got := s.Invoke(batch); got != `{"batchItemFailures":null}` &&
+		got != `{"batchItemFailures":[]}` {
 		t.Errorf("answer %s", got)
 	}
 	check.That(t, len(s.announced) == 1 && s.announced[0] == "t DONE", "announced %q", s.announced)
 	s.refuse = errors.New("the bus is down")
 	check.Is(t, s.Invoke(batch), `{"batchItemFailures":[{"itemIdentifier":"2"}]}`)
 	check.That(t, strings.Contains(s.logs.String(), `"Errors":1`), "metrics: %s", s.logs.String())
-	check.That(t, check.Err(s.handle(t.Context(), json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`))) != nil, "a record without a number: no error")
+	check.That(t,
+		check.Err(s.handle(t.Context(),
+			json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`))) != nil,
+		"a record without a number: no error")
 	// What the handler stored is sealed, and counted.
 	s.refuse = nil
 	s.logs.Reset()
@@ -369,7 +404,8 @@ func TestNothingIsLogged(t *testing.T) {
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
 	s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"canary"`, root))
 	s.Request("POST", "/acks", "", `{"operations":[{"operation":"get","tag":"canary"}]}`)
-	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, `"answered","status":200,"refused":1`) {
+	if text := s.logs.String(); strings.Contains(text, "canary") ||
+		!strings.Contains(text, `"answered","status":200,"refused":1`) {
 		t.Errorf("the log: %s", text)
 	}
 }

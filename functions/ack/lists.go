@@ -44,7 +44,8 @@ const scanned = 500
 
 // open lists chains that are open, for half of the time that there is. A page ends with a chain
 // that it shows: a token has no tag in it that its reader must not see.
-func (s *service) open(ctx context.Context, c *httpapi.Call, asked lists.Selection) (int, any, error) {
+func (s *service) open(ctx context.Context, c *httpapi.Call,
+	asked lists.Selection) (int, any, error) {
 	a := openChains{Status: http.StatusOK, List: []openChain{}}
 	size, goOn := asked.Limit, margin.Half(ctx)
 	if asked.Prefix != "" {
@@ -72,7 +73,8 @@ func (s *service) open(ctx context.Context, c *httpapi.Call, asked lists.Selecti
 		}
 		if more && !goOn() {
 			if len(a.List) == 0 {
-				return 0, nil, invalid.New(invalid.TooLarge, "prefix", "begins none of the open chains that there was time for")
+				return 0, nil, invalid.New(invalid.TooLarge, "prefix",
+					"begins none of the open chains that there was time for")
 			}
 			return http.StatusOK, a, nil
 		}
@@ -88,7 +90,8 @@ func placeOf(text string) (xorack.Pending, error) {
 	space := max(strings.LastIndexByte(text, ' '), 0)
 	ms, err := strconv.ParseInt(strings.TrimPrefix(text[space:], " "), 10, 64)
 	if err != nil || xorack.ValidateTag(text[:space]) != nil {
-		return xorack.Pending{}, invalid.New(invalid.Malformed, "after", "is not the next of a page of this list")
+		return xorack.Pending{},
+			invalid.New(invalid.Malformed, "after", "is not the next of a page of this list")
 	}
 	return xorack.Pending{Tag: text[:space], Due: time.UnixMilli(ms)}, nil
 }

@@ -140,7 +140,8 @@ func TestListsOfChains(t *testing.T) {
 		{"globex", "state=failed", ""},
 	} {
 		for _, limit := range []string{"1", "2", "100"} {
-			check.Is(t, l.listed(c.as, strings.ReplaceAll(c.query, " ", "%20")+"&limit="+limit), c.want, c.as, c.query, limit)
+			check.Is(t, l.listed(c.as, strings.ReplaceAll(c.query, " ", "%20")+"&limit="+limit), c.want,
+				c.as, c.query, limit)
 		}
 	}
 	l.Want("a row", l.ask("acme", "state=timed-out&limit=1"), 200, `"list":[{"tag":"late a c","state":"timed-out","since":"2026-01-03T04:04:05Z","ageSeconds":0}],"next":"`)
@@ -163,7 +164,8 @@ func TestAnEndIsListed(t *testing.T) {
 		check.Is(t, l.listed("", "state=timed-out"), timedOut)
 	}
 	is("a b", "s")
-	l.Want("delete", l.Request("POST", "/acks", "", `{"operation":"delete","tag":"a"}`), 410, `"outcome":"already-failed"`)
+	l.Want("delete", l.Request("POST", "/acks", "", `{"operation":"delete","tag":"a"}`), 410,
+		`"outcome":"already-failed"`)
 	is("b", "s")
 	l.Want("delete", l.Request("POST", "/acks", "", `{"operation":"delete","tag":"s"}`), 200)
 	is("b", "")

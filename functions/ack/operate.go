@@ -37,7 +37,8 @@ func (s *service) doAll(ctx context.Context, c *httpapi.Call, orders []order) []
 	return results
 }
 
-func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, work []int, results []result) {
+func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, work []int,
+	results []result) {
 	operations := make([]xorack.Operation, len(work))
 	for i, at := range work {
 		o := orders[at]
@@ -52,7 +53,8 @@ func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, wo
 	}
 }
 
-func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.Result, err error) result {
+func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.Result,
+	err error) result {
 	if err != nil {
 		return refused(ctx, c, o, err)
 	}
@@ -107,7 +109,8 @@ func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
 // create creates a chain, of stamps where the order has one.
 func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 	if o.stamp != nil {
-		state, err := s.stamper.Create(ctx, o.Tag, o.stamp, &stamps.Options{ID: o.ID, Deadline: o.Deadline})
+		state, err := s.stamper.Create(ctx, o.Tag, o.stamp,
+			&stamps.Options{ID: o.ID, Deadline: o.Deadline})
 		if err != nil {
 			return refused(ctx, c, o, err)
 		}
@@ -137,7 +140,8 @@ func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
 		if err := s.stamper.Delete(ctx, o.Tag); err != nil {
 			return refused(ctx, c, o, err)
 		}
-		_ = s.trouble.Delete(ctx, trouble.Row{State: trouble.TimedOut, Queue: o.Tag, N: s.now().UnixMilli()})
+		_ = s.trouble.Delete(ctx,
+			trouble.Row{State: trouble.TimedOut, Queue: o.Tag, N: s.now().UnixMilli()})
 		return resultOf(o, xorack.Ended)
 	}
 	if err != nil {
@@ -179,18 +183,23 @@ func problemOf(err error) *httpapi.Problem {
 	switch {
 	case errors.Is(err, xorack.ErrTagNotFound):
 		return &httpapi.Problem{
-			Status: http.StatusNotFound, Type: "no-chain", Title: "There is no such chain", Detail: "no chain is stored under this tag",
+			Status: http.StatusNotFound, Type: "no-chain", Title: "There is no such chain",
+			Detail: "no chain is stored under this tag",
 		}
 	case errors.Is(err, xorack.ErrTagExists):
-		return conflict("tag-exists", "The tag has a chain", "another chain is stored under this tag, or it was created with other options")
+		return conflict("tag-exists", "The tag has a chain",
+			"another chain is stored under this tag, or it was created with other options")
 	case errors.Is(err, xorack.ErrOtherChain):
-		return conflict("other-chain", "The edge belongs to another chain", "the tag was used by another chain before or since")
+		return conflict("other-chain", "The edge belongs to another chain",
+			"the tag was used by another chain before or since")
 	case errors.Is(err, xorack.ErrOtherKind):
-		return conflict("other-kind", "The chain is of the other kind", "chains have edges or stamps, not both")
+		return conflict("other-kind", "The chain is of the other kind",
+			"chains have edges or stamps, not both")
 	case errors.Is(err, stamps.ErrBufferLengthsUnequal):
 		return conflict("stamp-length", "The chain's stamps have another length", err.Error())
 	case errors.Is(err, xorack.ErrChainFull):
-		return conflict("chain-full", "The chain is full", "it has as many operations as one may have; larger trees use chains in chains")
+		return conflict("chain-full", "The chain is full",
+			"it has as many operations as one may have; larger trees use chains in chains")
 	}
 	return nil
 }

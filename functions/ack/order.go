@@ -99,7 +99,8 @@ func readOrders(scope tenancy.Scope, members []strictjson.Member) ([]order, erro
 		tokens += o.tokens()
 	}
 	if tokens > maxTokens {
-		return nil, invalid.New(invalid.OutOfRange, "operations", fmt.Sprintf("start edges whose tokens take more than %d bytes", maxTokens))
+		return nil, invalid.New(invalid.OutOfRange, "operations",
+			fmt.Sprintf("start edges whose tokens take more than %d bytes", maxTokens))
 	}
 	return batch.Operations, nil
 }
@@ -129,10 +130,12 @@ func (o *order) Check() error {
 		return invalid.New(invalid.Clash, "stampBase64", "must not stand beside stamp")
 	case o.Operation == "stamp" && !given:
 		return invalid.New(invalid.Missing, "stamp", "is missing")
-	case o.Operation == "create" && given && (o.Given["edges"] || o.Given["idle"] || o.Given["parent"]):
+	case o.Operation == "create" && given &&
+		(o.Given["edges"] || o.Given["idle"] || o.Given["parent"]):
 		return invalid.New(invalid.Clash, "stamp", "must not stand beside edges, idle or parent")
 	case o.Operation == "outstanding" && o.tokens() > maxTokens:
-		return invalid.New(invalid.OutOfRange, "limit", fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.Limit, maxTokens))
+		return invalid.New(invalid.OutOfRange, "limit",
+			fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.Limit, maxTokens))
 	case o.Operation == "create" && o.Edges > xorack.MaxOps:
 		return invalid.New(invalid.OutOfRange, "edges",
 			fmt.Sprintf("must be an integer from 1 to %d: it is %d", xorack.MaxOps, o.Edges))
@@ -148,8 +151,11 @@ func (o *order) name(scope tenancy.Scope) (err error) {
 	if o.Tag, err = scope.Full("tag", o.Tag); err != nil {
 		return err
 	}
-	if request.TracksBatch(o.Tag) && slices.Contains([]string{"create", "stamp", "delete"}, o.Operation) {
-		return invalid.New(invalid.Misplaced, "tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", request.TrackedPrefix))
+	if request.TracksBatch(o.Tag) &&
+		slices.Contains([]string{"create", "stamp", "delete"}, o.Operation) {
+		return invalid.New(invalid.Misplaced, "tag",
+			fmt.Sprintf("must not begin with %s: such chains are those of tracked batches",
+				request.TrackedPrefix))
 	}
 	if !o.Edge.IsZero() {
 		err = scope.Owns("edge", o.Edge.Tag())

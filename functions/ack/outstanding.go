@@ -69,7 +69,8 @@ func (s *service) outstanding(ctx context.Context, call *httpapi.Call, o order) 
 	for i, root := range o.Tree.trees {
 		walk(c.Root(i), root, []any{i})
 	}
-	return result{Status: http.StatusOK, Operation: o.Operation, Outstanding: found, More: more, Chain: s.answer(call, c)}
+	return result{Status: http.StatusOK, Operation: o.Operation, Outstanding: found, More: more,
+		Chain: s.answer(call, c)}
 }
 
 // roots are what the root edges start, and how many bytes the longest path in that takes.
@@ -98,7 +99,8 @@ func (t *roots) UnmarshalJSON(raw []byte) (err error) {
 // treeReader is how many edges a tree may still have, and the longest path so far.
 type treeReader struct{ left, longest int }
 
-var errTreeTooLarge = invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d edges, or more than %d levels", maxTree, maxTreeDepth))
+var errTreeTooLarge = invalid.New(invalid.OutOfRange, "",
+	fmt.Sprintf("has more than %d edges, or more than %d levels", maxTree, maxTreeDepth))
 
 // trees reads what an edge starts, at the end of a path of so many bytes.
 func (r *treeReader) trees(raw json.RawMessage, depth, path int) ([]tree, error) {

@@ -41,7 +41,8 @@ func (r result) document() (int, any, error) {
 }
 
 func failed(o order, problem *httpapi.Problem) result {
-	return result{Status: problem.Status, Operation: o.Operation, Type: httpapi.ProblemBase + problem.Type, Code: problem.Code(), Detail: problem.Error(), problem: problem}
+	return result{Status: problem.Status, Operation: o.Operation, Type: httpapi.ProblemBase +
+		problem.Type, Code: problem.Code(), Detail: problem.Error(), problem: problem}
 }
 
 // chainAnswer is a chain, as callers see it.
@@ -64,8 +65,9 @@ type chainAnswer struct {
 
 func (s *service) answer(to *httpapi.Call, c xorack.Chain) *chainAnswer {
 	a := &chainAnswer{
-		Tag: to.Short(c.Tag), State: string(c.End()), Created: c.IsCreated(), Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
-		Stamps: len(c.Stamps), Age: c.Age(s.now()).Seconds(), Reason: to.Words(c.Reason),
+		Tag: to.Short(c.Tag), State: string(c.End()), Created: c.IsCreated(), Edges: c.Edges,
+		EdgesEnded: c.EdgesEnded(),
+		Stamps:     len(c.Stamps), Age: c.Age(s.now()).Seconds(), Reason: to.Words(c.Reason),
 	}
 	if c.IsCreated() {
 		a.CreatedAt, a.Deadline = &c.Created, &c.Deadline
@@ -88,8 +90,9 @@ func (s *service) answer(to *httpapi.Call, c xorack.Chain) *chainAnswer {
 // ended is the problem of an operation that came after the end.
 func ended(outcome xorack.Outcome) *httpapi.Problem {
 	return &httpapi.Problem{
-		Status: http.StatusGone, Type: "ended", Title: "The chain has ended", Detail: "the operation changed nothing: " + string(outcome),
-		More: map[string]any{"outcome": outcome},
+		Status: http.StatusGone, Type: "ended", Title: "The chain has ended",
+		Detail: "the operation changed nothing: " + string(outcome),
+		More:   map[string]any{"outcome": outcome},
 	}
 }
 
@@ -97,7 +100,8 @@ func ended(outcome xorack.Outcome) *httpapi.Problem {
 // the first time.
 func otherChildren() *httpapi.Problem {
 	return &httpapi.Problem{
-		Status: http.StatusConflict, Type: "other-children", Title: "The operation counted with other children",
+		Status: http.StatusConflict, Type: "other-children",
+		Title:  "The operation counted with other children",
 		Detail: "the first ones stay: which children follow must depend on the edge's work alone",
 		More:   map[string]any{"outcome": xorack.OtherChildren},
 	}
@@ -106,7 +110,8 @@ func otherChildren() *httpapi.Problem {
 func resultOf(o order, outcome xorack.Outcome) result {
 	problem := ended(outcome)
 	switch {
-	case outcome == xorack.Applied, outcome == xorack.Ended, outcome == xorack.EdgeEnded && o.Operation == "fail":
+	case outcome == xorack.Applied, outcome == xorack.Ended, outcome == xorack.EdgeEnded &&
+		o.Operation == "fail":
 		return result{Status: http.StatusOK, Operation: o.Operation, Outcome: outcome}
 	case outcome == xorack.EdgeEnded:
 		problem.Title = "The edge has ended"

@@ -26,7 +26,8 @@ var counters = trouble.Definition(trouble.DefaultName)
 // its own, and nothing of another's is shown or changed.
 func FuzzTenant(f *testing.F) {
 	own, others := xorack.Root("@acme/t", "", 0).String(), xorack.Root("@globex/t", "", 0).String()
-	batch, ownBatch := xorack.Root("delivery/x/1-a", "", 0).String(), xorack.Root("@acme/delivery/x/1-a", "", 0).String()
+	batch, ownBatch := xorack.Root("delivery/x/1-a", "", 0).String(),
+		xorack.Root("@acme/delivery/x/1-a", "", 0).String()
 	for _, body := range []string{
 		`{"operation":"create","tag":"@globex/t","id":"i","edges":2}`, `{"operation":"get","tag":"@globex/t"}`,
 		`{"operation":"create","tag":"n","parent":"` + others + `"}`, `{"operation":"create","tag":"n","parent":"` + own + `"}`,
@@ -38,7 +39,8 @@ func FuzzTenant(f *testing.F) {
 	} {
 		f.Add(body, "")
 	}
-	for _, query := range []string{"tag=@globex/t", "state=open&prefix=@globex", "state=failed&after=QGdsb2JleC90"} {
+	for _, query := range []string{"tag=@globex/t", "state=open&prefix=@globex",
+		"state=failed&after=QGdsb2JleC90"} {
 		f.Add("", query)
 	}
 	f.Fuzz(func(t *testing.T, body, query string) {
@@ -59,14 +61,19 @@ func FuzzTenant(f *testing.F) {
 				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
 			},
 		}))
-		answer, err := runtime.Around(io.Discard, headroom, (&service{acker: acker, stamper: stamps.New(acker), now: time.Now, tenantClaim: "org"}).handler())(t.Context(), event)
+		answer, err := runtime.Around(io.Discard, headroom,
+			(&service{acker: acker, stamper: stamps.New(acker), now: time.Now, tenantClaim: "org"}).
+				handler())(t.Context(), event)
 		var got struct{ StatusCode int }
-		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 && got.StatusCode < 500,
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 &&
+			got.StatusCode < 500,
 			"%s, %v", answer, err)
 		for _, tag := range tagsIn(table) {
 			was, known := before[tag]
 			check.That(t, known || strings.HasPrefix(tag, "@acme/"), "a chain is stored under %q", tag)
-			if now, err := acker.Get(t.Context(), tag); known && tag != "@acme/t" && (err != nil || cmp.Diff(was, now, cmp.AllowUnexported(xorack.Chain{}, xorack.Edge{}, xorack.Sum{})) != "") {
+			if now, err := acker.Get(t.Context(), tag); known && tag != "@acme/t" &&
+				(err != nil ||
+					cmp.Diff(was, now, cmp.AllowUnexported(xorack.Chain{}, xorack.Edge{}, xorack.Sum{})) != "") {
 				t.Errorf("another's chain %q changed: %v", tag, err)
 			}
 		}
@@ -84,12 +91,17 @@ func TestQuotas(t *testing.T) {
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		acker: acker, stamper: stamps.New(acker), now: clock, tenantClaim: "org", quotas: quotas,
 	}).handler()))
-	ack := func(of, body string) httpapitest.Answer { return s.RequestAs("org", of, "POST", "/acks", "", body) }
+	ack := func(of, body string) httpapitest.Answer {
+		return s.RequestAs("org", of, "POST", "/acks", "", body)
+	}
 	create := func(tag string) string { return `{"operation":"create","tag":"` + tag + `"}` }
 	s.Want("two", ack("acme", `{"operations":[`+create("a")+`,`+create("b")+`]}`), 200)
-	s.Want("two where one is left", ack("acme", `{"operations":[{"operation":"get","tag":"a"},`+create("c")+`,`+create("d")+`]}`), 200)
+	s.Want("two where one is left",
+		ack("acme", `{"operations":[{"operation":"get","tag":"a"},`+create("c")+`,`+create("d")+`]}`),
+		200)
 	more := ack("acme", `{"operations":[`+create("e")+`,`+create("f")+`]}`)
-	s.Want("two more", more, 429, `"code":"quota"`, `"quota":"newChains"`, `"limit":3`, `"per":"minute"`)
+	s.Want("two more", more, 429, `"code":"quota"`, `"quota":"newChains"`, `"limit":3`,
+		`"per":"minute"`)
 	check.That(t, more.Headers["retry-after"] != "", "no Retry-After: %v", more.Headers)
 	check.Is(t, len(tagsIn(s.table)), 4)
 	s.Want("a look at one", ack("acme", `{"operation":"get","tag":"c"}`), 200)

@@ -46,8 +46,10 @@ type claimDocument struct {
 
 func newClaimDocument(scope tenancy.Scope, a delivery.Answer) claimDocument {
 	d := claimDocument{
-		Status: http.StatusOK, Outcome: a.Outcome, Reason: a.Reason, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
-		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: reasonFor(scope, a.ReplyQueue, a.Detail),
+		Status: http.StatusOK, Outcome: a.Outcome, Reason: a.Reason, Queue: scope.Short(a.Queue),
+		Consumer: a.Consumer,
+		Attempt:  a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed,
+		Detail: reasonFor(scope, a.ReplyQueue, a.Detail),
 	}
 	if a.Token.N > 0 {
 		d.Token = a.Token.String()
@@ -87,7 +89,8 @@ func sizeOf(m cursor.Message) int { return message.New(m).Size() }
 
 // puller is the two-phase protocol on the deliverer's tables.
 func (s *service) puller() delivery.Claims {
-	p, err := delivery.NewClaims(s.deliverer, &delivery.ClaimsOptions{Answer: &cursor.Bound{Bytes: message.MaxAnswer, Of: sizeOf}})
+	p, err := delivery.NewClaims(s.deliverer,
+		&delivery.ClaimsOptions{Answer: &cursor.Bound{Bytes: message.MaxAnswer, Of: sizeOf}})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -104,7 +107,8 @@ func (s *service) listReady(ctx context.Context, c *httpapi.Call) (int, any, err
 	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	a, err := s.puller().List(ctx, delivery.Request{Queue: asked.Queue, Consumer: asked.Consumer, MaxMessages: asked.MaxMessages, MaxBytes: asked.MaxBytes})
+	a, err := s.puller().List(ctx, delivery.Request{Queue: asked.Queue, Consumer: asked.Consumer,
+		MaxMessages: asked.MaxMessages, MaxBytes: asked.MaxBytes})
 	return pulled(c, a, err)
 }
 
@@ -171,7 +175,8 @@ const (
 )
 
 type change struct {
-	Action       string                `json:"action" required:"true" one:"extend prepare commit abort settle"`
+	Action string `json:"action" required:"true" one:"extend prepare commit abort settle"`
+
 	Queue        string                `json:"queue"`
 	Consumer     string                `json:"consumer"`
 	Token        token                 `json:"token"`
@@ -201,7 +206,8 @@ func (p *change) readReplies(c *httpapi.Call) (err error) {
 			return err
 		}
 	}
-	if len(p.replies) > 0 && p.Action != actionCommit && (p.Action != actionSettle || p.Outcome != delivery.Committed) {
+	if len(p.replies) > 0 && p.Action != actionCommit &&
+		(p.Action != actionSettle || p.Outcome != delivery.Committed) {
 		return invalid.New(invalid.Misplaced, "replies",
 			"belong to commit, and to settle as COMMITTED")
 	}
@@ -243,7 +249,8 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 }
 
 // takeReplies takes the replies from the tenant's quotas: they are messages as any other.
-func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []delivery.Reply) error {
+func (s *service) takeReplies(ctx context.Context, c *httpapi.Call,
+	replies []delivery.Reply) error {
 	var load intake.Load
 	for _, r := range replies {
 		load.Add(r.Queue, r.Body, r.Attributes)
@@ -251,11 +258,13 @@ func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []de
 	return load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter)
 }
 
-func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h delivery.Held, p change) (int, any, error) {
+func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h delivery.Held,
+	p change) (int, any, error) {
 	if p.Action != actionCommit {
 		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
 	}
-	done, next, err := s.puller().CommitAndClaim(ctx, h, p.Next.request(h.Queue, h.Consumer), p.replies...)
+	done, next, err := s.puller().CommitAndClaim(ctx, h, p.Next.request(h.Queue, h.Consumer),
+		p.replies...)
 	status, document, err := pulled(c, done, err)
 	if err != nil || next.Outcome == "" {
 		return status, document, err

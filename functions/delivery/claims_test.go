@@ -46,7 +46,8 @@ func TestClaimsConformOverHTTP(t *testing.T) {
 			Put: func(n int) {
 				for range n {
 					last++
-					check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})[0].Err)
+					check.OK(t, s.sorter.Put(t.Context(),
+						cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})[0].Err)
 				}
 			},
 			Pass: func(d time.Duration) { s.now = s.now.Add(d) },
@@ -111,8 +112,10 @@ func TestBadClaims(t *testing.T) {
 		a := s.Request(c.method, "/claims", c.query, c.body)
 		s.Want(c.query+c.body, a, 400, fmt.Sprintf(`"field":%q`, c.field), c.bounds)
 	}
-	s.Want("unknown", s.Request("POST", "/claims", "", `{"queue":"q","consumer":"nobody","request":"r"}`), 404, "no-consumer")
-	s.Want("after all that", s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r"}`), 200, `"token":"1-r"`)
+	s.Want("unknown", s.Request("POST", "/claims", "",
+		`{"queue":"q","consumer":"nobody","request":"r"}`), 404, "no-consumer")
+	s.Want("after all that", s.Request("POST", "/claims", "",
+		`{"queue":"q","consumer":"billing","request":"r"}`), 200, `"token":"1-r"`)
 }
 
 // TestOperatorsOfQuarantine: what an operator sees and does.
@@ -120,8 +123,10 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	s.billing(1)
 	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
-	s.Request("PATCH", "/claims", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
-	for _, state := range []string{`"state":"IN_DOUBT"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"IN_DOUBT"`} {
+	s.Request("PATCH", "/claims", "",
+		`{"action":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
+	for _, state := range []string{`"state":"IN_DOUBT"`,
+		`"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"IN_DOUBT"`} {
 		s.now = s.now.Add(31 * time.Minute)
 		check.Get(s.deliverer.Sweep(t.Context(), delivery.SweepOptions{}))
 		s.Want("status", s.status(), 200, state)
@@ -163,7 +168,8 @@ func TestReplyDocuments(t *testing.T) {
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
 		on := func(action, more string) string {
-			return s.Request("PATCH", "/claims", "", `{"action":"`+action+`","queue":"q","consumer":"billing","token":"1-r1"`+more+`}`).Body
+			return s.Request("PATCH", "/claims", "",
+				`{"action":"`+action+`","queue":"q","consumer":"billing","token":"1-r1"`+more+`}`).Body
 		}
 		on("prepare", "")
 		const replies = `,"replies":[{"queue":"x","body":{ "a":1}},{"queue":"x","bodyBase64":"AA==","contentType":"a/b"},{"queue":"n","seq":"1","body":1}]`
@@ -199,10 +205,13 @@ func TestReplyDocuments(t *testing.T) {
 func TestClaimsStayBelowLambdas6MB(t *testing.T) {
 	onEach(t, func(s *server) {
 		for seq := range int64(150) {
-			check.OK(s.t, s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`), Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}})[0].Err)
+			check.OK(s.t,
+				s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`),
+					Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}})[0].Err)
 		}
 		s.create(`{"queue":"q","consumer":"billing"}`)
-		raw := s.Invoke(httpapitest.V2("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1000}`, false))
+		raw := s.Invoke(httpapitest.V2("POST", "/claims", "",
+			`{"queue":"q","consumer":"billing","request":"r1","maxMessages":1000}`, false))
 		check.Need(s.t, len(raw) <= 6<<20 && strings.Contains(raw, `\"outcome\":\"OK\"`),
 			"an answer of %d bytes, and Lambda's have at most %d: %.200s", len(raw), 6<<20, raw)
 	})
@@ -220,16 +229,23 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	claim := func(req string, to int64) delivery.Consumer {
 		t.Helper()
 		seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing"))
-		c, _ := check.Get2(s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: req, To: to, Now: s.now, LeaseUntil: s.now.Add(time.Minute)}))
-		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"BUSY","reason":"STARTED"`)
-		c, _ = check.Get2(s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)))
+		c, _ := check.Get2(s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen,
+			request.Claim{Req: req, To: to, Now: s.now, LeaseUntil: s.now.Add(time.Minute)}))
+		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)),
+			200, `"outcome":"BUSY","reason":"STARTED"`)
+		c, _ = check.Get2(s.consumers.Requests(request.Inside{}).Defer(t.Context(), c,
+			s.now.Add(time.Hour)))
 		return c
 	}
 	c := claim("r1", 1)
-	s.Want("what it waits for", s.status(), 200, `"claim":{"state":"STARTED"`, `"deferred":true,"chain":"`+delivery.ChainOf(c)+`"`)
+	s.Want("what it waits for", s.status(), 200, `"claim":{"state":"STARTED"`,
+		`"deferred":true,"chain":"`+delivery.ChainOf(c)+`"`)
 	s.Want("remove", s.operate("remove", ""), 409, `"detail":"the claim ends at `)
 	for _, wrong := range []string{"1", "r1", "0-r1", "1-", ""} {
-		s.Want("the token "+wrong, s.Request("PATCH", "/claims", "", `{"action":"commit","queue":"q","consumer":"billing","token":"`+wrong+`"}`), 400, `"field":"token"`)
+		s.Want("the token "+wrong,
+			s.Request("PATCH", "/claims", "",
+				`{"action":"commit","queue":"q","consumer":"billing","token":"`+wrong+`"}`), 400,
+			`"field":"token"`)
 	}
 	for body, want := range map[string]string{
 		asks(c, `"action":"prepare"`):                                            `"outcome":"DEFERRED"`,
@@ -239,12 +255,17 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	} {
 		s.Want(body, s.Request("PATCH", "/claims", "", body), 200, want)
 	}
-	s.Want("with replies", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit","replies":[{"queue":"r","body":1}]`)), 400, `"field":"replies"`)
-	s.Want("commit", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"OK"`)
-	s.Want("its response was lost", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"OK"`)
-	s.Want("too late", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort"`)), 200, `"outcome":"COMMITTED"`)
+	s.Want("with replies", s.Request("PATCH", "/claims", "",
+		asks(c, `"action":"commit","replies":[{"queue":"r","body":1}]`)), 400, `"field":"replies"`)
+	s.Want("commit", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200,
+		`"outcome":"OK"`)
+	s.Want("its response was lost", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)),
+		200, `"outcome":"OK"`)
+	s.Want("too late", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort"`)), 200,
+		`"outcome":"COMMITTED"`)
 	c = claim("r2", 2)
-	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"outcome":"OK"`)
+	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)),
+		200, `"outcome":"OK"`)
 	s.Want("why", s.status(), 200, `"state":"retrying","cause":"failed"`, `"error":"no card"`)
 	cur := check.Get(s.sorter.Status(t.Context(), "q"))
 	check.That(t, cur.Notified.Equal(s.now), "%+v", cur)

@@ -47,8 +47,10 @@ func oneConsumer(name *string) error {
 
 // answer is a consumer as callers see it, beside its queue's position and what is known of its
 // sink. missing tells that its next message is known not to be stored any more.
-func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.Health, missing bool) *view.Consumer {
-	a := &view.Consumer{Head: s.head(scope, of, sink, missing), Rewinds: of.Rewinds, Starting: of.Starting != "", Sink: shown(scope, sink)}
+func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.Health,
+	missing bool) *view.Consumer {
+	a := &view.Consumer{Head: s.head(scope, of, sink, missing), Rewinds: of.Rewinds,
+		Starting: of.Starting != "", Sink: shown(scope, sink)}
 	for _, t := range of.Last {
 		if t.N > 0 {
 			a.Attempts = append(a.Attempts, attempt(scope, t))
@@ -56,7 +58,8 @@ func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.H
 	}
 	if of.Claimed() {
 		a.Claim = &view.Claim{
-			State: string(of.State), Token: of.Token.String(), From: jsonseq.Seq(of.From + 1), To: jsonseq.Seq(of.To), LeaseUntil: of.LeaseUntil,
+			State: string(of.State), Token: of.Token.String(), From: jsonseq.Seq(of.From + 1),
+			To: jsonseq.Seq(of.To), LeaseUntil: of.LeaseUntil,
 			Deferred: of.Deferred, Chain: printable.Name(scope.Short(delivery.ChainOf(of.Consumer))),
 		}
 	}
@@ -64,20 +67,24 @@ func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.H
 		if scope.Tenant() != "" && !said.Own {
 			said.Text = "" // the stack's owner's endpoint said it
 		}
-		a.Answer = &view.Answer{Code: said.Status, Ms: said.Took.Milliseconds(), At: said.At, Text: printable.Name(said.Text)}
+		a.Answer = &view.Answer{Code: said.Status, Ms: said.Took.Milliseconds(), At: said.At,
+			Text: printable.Name(said.Text)}
 	}
 	if of.State == delivery.Blocked {
-		a.Blocked = &view.Block{Seq: jsonseq.Seq(of.Delivered + 1), Since: of.BlockedSince, Age: s.age(of.BlockedSince)}
+		a.Blocked = &view.Block{Seq: jsonseq.Seq(of.Delivered + 1), Since: of.BlockedSince,
+			Age: s.age(of.BlockedSince)}
 	}
 	if of.Paused != "" {
 		a.Paused = &view.Pause{Reason: printable.Name(of.Paused), Since: of.PausedSince}
 	}
 	if r := of.Refused; r.N > 0 {
-		a.Refused = &view.Refused{Count: r.N, Claim: r.By, Reason: printable.Name(toQueue(scope, r.Queue) + ": " + scope.Words(r.Why)), Since: r.Since}
+		a.Refused = &view.Refused{Count: r.N, Claim: r.By,
+			Reason: printable.Name(toQueue(scope, r.Queue) + ": " + scope.Words(r.Why)), Since: r.Since}
 	}
 	for _, q := range of.Quarantine {
 		if q != (delivery.Quarantined{}) {
-			a.Quarantine = append(a.Quarantine, view.Quarantine{Token: q.Token.String(), From: jsonseq.Seq(q.From + 1), To: jsonseq.Seq(q.To), State: string(q.State), Since: q.Since})
+			a.Quarantine = append(a.Quarantine, view.Quarantine{Token: q.Token.String(),
+				From: jsonseq.Seq(q.From + 1), To: jsonseq.Seq(q.To), State: string(q.State), Since: q.Since})
 		}
 	}
 	return a
@@ -106,7 +113,8 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 	list = slices.DeleteFunc(list, func(it delivery.Status) bool {
 		return it.Name <= asked.After || one != "" && it.Name != one
 	})
-	document := view.Consumers{Status: http.StatusOK, Queue: printable.Name(c.Short(asked.Queue)), Consumers: []view.Consumer{}}
+	document := view.Consumers{Status: http.StatusOK, Queue: printable.Name(c.Short(asked.Queue)),
+		Consumers: []view.Consumer{}}
 	if len(list) > limit {
 		list = list[:limit]
 		document.Next = list[limit-1].Name
@@ -116,7 +124,8 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 		return 0, nil, err
 	}
 	for i, it := range list {
-		document.Consumers = append(document.Consumers, *s.answer(c.Scope, it, known[i].sink, known[i].missing))
+		document.Consumers = append(document.Consumers,
+			*s.answer(c.Scope, it, known[i].sink, known[i].missing))
 	}
 	if one == "" {
 		return http.StatusOK, document, nil
@@ -166,7 +175,8 @@ type consumerAnswer = view.Consumer
 
 // after is a consumer after an operation, beside where its queue is then, and what is known of its
 // sink: two reads. Where they fail the operation is done all the same.
-func (s *service) after(ctx context.Context, scope tenancy.Scope, of delivery.Consumer) *consumerAnswer {
+func (s *service) after(ctx context.Context, scope tenancy.Scope,
+	of delivery.Consumer) *consumerAnswer {
 	beside := delivery.Status{Consumer: of, Position: of.Delivered}
 	if cur, err := s.sorter.Status(ctx, of.Queue); err == nil {
 		beside.Position = cur.Position
@@ -195,9 +205,11 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 	if err := load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter); err != nil {
 		return 0, nil, err
 	}
-	made, err := s.deliverer.Inside(request.Inside{}).CreateFor(ctx, delivery.Who(c.Identity()), queue, name, asked.Start, kind)
+	made, err := s.deliverer.Inside(request.Inside{}).CreateFor(ctx, delivery.Who(c.Identity()), queue,
+		name, asked.Start, kind)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.after(ctx, c.Scope, made)}, nil
+	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name,
+		consumerAnswer: s.after(ctx, c.Scope, made)}, nil
 }

@@ -115,13 +115,15 @@ func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
 		return change, err
 	}
 	if len(s.hooks) > 0 && !slices.Contains(s.hooks, consumer) {
-		return change, invalid.New(invalid.Unknown, "consumer", "has no endpoints: "+strings.Join(s.hooks, ", ")+" may")
+		return change, invalid.New(invalid.Unknown, "consumer",
+			"has no endpoints: "+strings.Join(s.hooks, ", ")+" may")
 	}
 	change.URL, change.Who = text, delivery.Who(c.Identity())
 	if text == "" {
 		return change, nil // it stays as it is
 	}
-	of, _ := tenant.Split(change.Name + "x") // the prefix of all of a tenant's queues is no queue's name
+	// the prefix of all of a tenant's queues is no queue's name
+	of, _ := tenant.Split(change.Name + "x")
 	return change, s.checkURL(of, text)
 }
 
@@ -186,13 +188,15 @@ func (s *service) listEndpoints(ctx context.Context, c *httpapi.Call) (int, any,
 	}
 	after, err := base64.RawURLEncoding.DecodeString(asked.After)
 	if err != nil || !utf8.Valid(after) || len(after) > 0 && !endpoint.ValidAfter(string(after)) {
-		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer, to the same consumer`)
+		return 0, nil, invalid.New(invalid.Malformed, "after",
+			`must be the "next" of an earlier answer, to the same consumer`)
 	}
 	page, next, err := s.endpoints.List(ctx, c.Tenant(), asked.Consumer, string(after), asked.Limit)
 	if err != nil {
 		return 0, nil, err
 	}
-	a := endpointList{Status: http.StatusOK, Endpoints: []view.Endpoint{}, Next: base64.RawURLEncoding.EncodeToString([]byte(next))}
+	a := endpointList{Status: http.StatusOK, Endpoints: []view.Endpoint{},
+		Next: base64.RawURLEncoding.EncodeToString([]byte(next))}
 	for _, e := range page {
 		a.Endpoints = append(a.Endpoints, s.shown(c, e))
 	}

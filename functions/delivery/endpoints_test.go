@@ -39,7 +39,8 @@ func (s *server) of(queue string) string {
 func TestEndpoints(t *testing.T) {
 	onEach(t, func(s *server) {
 		put := func(tenant, members, path string) httpapitest.Answer {
-			return s.as(tenant, "PUT", "/endpoints", "", fmt.Sprintf(`{"consumer":"hooks",%s,"url":"https://example.com/%s"}`, members, path))
+			return s.as(tenant, "PUT", "/endpoints", "",
+				fmt.Sprintf(`{"consumer":"hooks",%s,"url":"https://example.com/%s"}`, members, path))
 		}
 		for _, c := range []struct{ tenant, members, path string }{
 			{"", `"prefix":""`, "all"},
@@ -80,15 +81,21 @@ func TestEndpoints(t *testing.T) {
 			}
 			check.That(t, n == want, "%q has %d endpoints, want %d", tenant, n, want)
 		}
-		s.Want("another's", s.as("acme-eu", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 404, "no-endpoint")
-		s.Want("another's, by its whole name", s.as("acme-eu", "DELETE", "/endpoints", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
+		s.Want("another's", s.as("acme-eu", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""),
+			404, "no-endpoint")
+		s.Want("another's, by its whole name",
+			s.as("acme-eu", "DELETE", "/endpoints", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"),
+				""), 404)
 		s.Want("one's own", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 200)
 		s.Want("again", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 404)
 		check.Is(t, s.of("@acme/orders"), "https://example.com/acme")
-		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
-			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`, `"outcome":"refused"`)
+		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"),
+			""), 200,
+			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`,
+			`"outcome":"refused"`)
 		// No queue has the name of their partition.
-		s.Want("a queue of that name", s.Request("POST", "/consumers", "", `{"queue":"endpoints acme","consumer":"c"}`), 400, "must not begin with")
+		s.Want("a queue of that name", s.Request("POST", "/consumers", "",
+			`{"queue":"endpoints acme","consumer":"c"}`), 400, "must not begin with")
 	})
 }
 
@@ -98,7 +105,8 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("q", 1)
 		for _, queue := range []string{"q", "not yet"} {
-			s.Want(queue, s.as("", "PUT", "/endpoints", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
+			s.Want(queue, s.as("", "PUT", "/endpoints", "",
+				`{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
 		}
 		it := check.Get(s.sorter.Status(t.Context(), "q"))
 		check.That(t, it.Notified.Equal(s.now), "%+v", it.Notified)
@@ -122,7 +130,9 @@ func TestRotation(t *testing.T) {
 		}
 		check(second, first)
 		// Without a URL, that stays.
-		s.Want("changed", s.as("", "PUT", "/endpoints", "", `{"consumer":"hooks","queue":"q","paused":"they asked"}`), 200, `"paused":{"reason":"they asked"`, `"url":"https://example.com/"`)
+		s.Want("changed",
+			s.as("", "PUT", "/endpoints", "", `{"consumer":"hooks","queue":"q","paused":"they asked"}`), 200,
+			`"paused":{"reason":"they asked"`, `"url":"https://example.com/"`)
 		check(second, first)
 		s.now = s.now.Add(endpoint.KeptSecret)
 		check(second)
@@ -157,18 +167,25 @@ func TestEndpointsRefused(t *testing.T) {
 	// Where it is known which consumers have endpoints, others get none; what is there may be taken
 	// away.
 	of := s.with(func(of *service) { of.hooks = []string{"hooks", "other"} })
-	s.Want("another consumer", of.Request("PUT", "/endpoints", "", `{"consumer":"hook","queue":"q","url":"https://example.com/"}`), 400, "consumer has no endpoints: hooks, other may")
-	s.Want("a known one", of.Request("PUT", "/endpoints", "", `{"consumer":"other","queue":"q","url":"https://example.com/"}`), 200)
+	s.Want("another consumer",
+		of.Request("PUT", "/endpoints", "",
+			`{"consumer":"hook","queue":"q","url":"https://example.com/"}`), 400,
+		"consumer has no endpoints: hooks, other may")
+	s.Want("a known one", of.Request("PUT", "/endpoints", "",
+		`{"consumer":"other","queue":"q","url":"https://example.com/"}`), 200)
 	s.Want("one that is gone", of.Request("DELETE", "/endpoints", "consumer=hook&queue=q", ""), 404)
 
 	inner := change(`"url":"http://10.1.2.3:8080/"`)
 	s.Want("what the owner allows", s.as("", "PUT", "/endpoints", "", inner), 200)
 	for _, place := range []string{`"queue":"@acme/q"`, `"prefix":"@acme/"`} {
 		// What is a tenant's is sent to what tenants may have, whichever caller made it.
-		s.Want("nor of what is a tenant's", s.as("", "PUT", "/endpoints", "", `{"consumer":"hooks",`+place+`,"url":"http://10.1.2.3:8080/"}`), 400, "without TLS")
+		s.Want("nor of what is a tenant's",
+			s.as("", "PUT", "/endpoints", "", `{"consumer":"hooks",`+place+
+				`,"url":"http://10.1.2.3:8080/"}`), 400, "without TLS")
 	}
 	s.Want("is not a tenant's", s.as("acme", "PUT", "/endpoints", "", inner), 400, "without TLS")
-	for _, query := range []string{"consumer=a%20b", "after=%21", "after=AAAA&consumer=hooks", "limit=0", "x=y"} {
+	for _, query := range []string{"consumer=a%20b", "after=%21", "after=AAAA&consumer=hooks",
+		"limit=0", "x=y"} {
 		s.Want(query, s.as("acme", "GET", "/endpoints", query, ""), 400)
 	}
 	s.Want("no place", s.as("acme", "DELETE", "/endpoints", "consumer=c", ""), 400, "queue")
@@ -188,21 +205,28 @@ func TestErase(t *testing.T) {
 		s.Want("without a reason", s.Request("DELETE", "/queues", "queue=q", ""), 400, `"field":"reason"`)
 		s.Want("nothing was done", s.status(), 200, `"lag":5`)
 
-		s.Want("erased", s.erase("queue=q&id=op"), 202, `"id":"op","queue":"q","state":"settling"`, `"last":5`,
+		s.Want("erased", s.erase("queue=q&id=op"), 202, `"id":"op","queue":"q","state":"settling"`,
+			`"last":5`,
 			`"until":"`+s.now.Add(time.Hour).Format(time.RFC3339), `"deleted":{"messages":5,"arrivals":0}`)
-		s.Want("again", s.erase("queue=q&id=op"), 202, `"state":"settling"`, `"deleted":{"messages":0,"arrivals":0}`)
-		s.Want("its id for another reason", s.Request("DELETE", "/queues", "queue=q&reason=other&id=op", ""), 409, `"code":"id-taken"`, `"id":"op"`)
-		s.Want("a consumer", s.create(`{"queue":"q","consumer":"billing"}`), 410, `"code":"erased"`, `"field":"queue"`)
+		s.Want("again", s.erase("queue=q&id=op"), 202, `"state":"settling"`,
+			`"deleted":{"messages":0,"arrivals":0}`)
+		s.Want("its id for another reason", s.Request("DELETE", "/queues", "queue=q&reason=other&id=op",
+			""), 409, `"code":"id-taken"`, `"id":"op"`)
+		s.Want("a consumer", s.create(`{"queue":"q","consumer":"billing"}`), 410, `"code":"erased"`,
+			`"field":"queue"`)
 		s.Want("consumers", s.status(), 410, `"code":"erased"`)
-		s.Want("a claim", s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r"}`), 404, `"code":"no-consumer"`)
+		s.Want("a claim", s.Request("POST", "/claims", "",
+			`{"queue":"q","consumer":"billing","request":"r"}`), 404, `"code":"no-consumer"`)
 		s.Want("an operation", s.operate("pause", ""), 404, `"code":"no-consumer"`)
 		s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200,
 			`"id":"op","action":"erase","reason":"why","who":{"kind":"none"},"outcome":"done"`, `"action":"create"`)
 
 		s.now = s.now.Add(cursor.EraseGrace)
 		check.Get(s.sorter.Sweep(s.t.Context(), cursor.SweepOptions{}))
-		s.Want("after the grace", s.erase("queue=q&id=op"), 200, `"state":"erased"`, `"emptied":"`+s.now.Format(time.RFC3339))
-		check.Has(s.t, s.Invoke(`{"operation":"erase","queue":"q","reason":"why","id":"op"}`), `"state":"erased"`)
+		s.Want("after the grace", s.erase("queue=q&id=op"), 200, `"state":"erased"`,
+			`"emptied":"`+s.now.Format(time.RFC3339))
+		check.Has(s.t, s.Invoke(`{"operation":"erase","queue":"q","reason":"why","id":"op"}`),
+			`"state":"erased"`)
 	})
 }
 
@@ -210,7 +234,8 @@ func TestErase(t *testing.T) {
 func TestRestartKeys(t *testing.T) {
 	onEach(t, func(s *server) {
 		restart := func(more string) httpapitest.Answer {
-			return s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"keyed","reason":"the meter was reset"`+more+`}`)
+			return s.Request("POST", "/operations", "",
+				`{"action":"restart-keys","queue":"keyed","reason":"the meter was reset"`+more+`}`)
 		}
 		s.Want("of no queue", restart(""), 404, `"code":"no-queue"`)
 		put := func(key int) {
@@ -222,13 +247,16 @@ func TestRestartKeys(t *testing.T) {
 		put(900)
 		s.Want("with a consumer", restart(`,"consumer":"billing"`), 400, `"field":"consumer"`)
 		for range 2 {
-			s.Want("done", restart(`,"id":"op"`), 200, `{"status":200,"id":"op","action":"restart-keys","queue":"keyed"}`)
+			s.Want("done", restart(`,"id":"op"`), 200,
+				`{"status":200,"id":"op","action":"restart-keys","queue":"keyed"}`)
 			s.now = s.now.Add(time.Second) // each order is on record under its time
 		}
 		put(1)
-		s.Want("its id for another reason", s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"keyed","reason":"r","id":"op"}`), 409, `"code":"id-taken"`)
+		s.Want("its id for another reason", s.Request("POST", "/operations", "",
+			`{"action":"restart-keys","queue":"keyed","reason":"r","id":"op"}`), 409, `"code":"id-taken"`)
 		s.put("q", 1)
-		s.Want("a numbered queue", s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"q","reason":"r"}`), 400, `"field":"queue"`, "keyed")
+		s.Want("a numbered queue", s.Request("POST", "/operations", "",
+			`{"action":"restart-keys","queue":"q","reason":"r"}`), 400, `"field":"queue"`, "keyed")
 		a := s.Request("GET", "/operations", "queue=keyed", "")
 		s.Want("the audit log", a, 200, `"id":"op","action":"restart-keys","reason":"the meter was reset","who":{"kind":"none"},"outcome":"done"`)
 		check.Is(s.t, strings.Count(a.Body, `"action"`), 1, a.Body)
@@ -262,7 +290,8 @@ func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 		}
 		s.Want("erased", s.erase("queue=q&id=op"), 202, `"state":"settling"`)
 		check.Is(t, s.secrets(), 3)
-		s.Want("of an erased queue", s.Request("PUT", "/endpoints", "", endpoint("hooks", `"queue":"q"`)), 410, `"code":"erased"`)
+		s.Want("of an erased queue", s.Request("PUT", "/endpoints", "", endpoint("hooks", `"queue":"q"`)),
+			410, `"code":"erased"`)
 
 		// One that looked at the queue before is late.
 		late := endpointOf("q")
@@ -276,7 +305,8 @@ func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 }
 
 func endpointOf(queue string) endpoint.Change {
-	return endpoint.Change{Place: endpoint.Place{Consumer: "hooks", Name: queue}, URL: "https://example.com/"}
+	return endpoint.Change{Place: endpoint.Place{Consumer: "hooks", Name: queue},
+		URL: "https://example.com/"}
 }
 
 // A tenant's endpoints go with it, behind its queues; nobody else's do. So who gets the name next
@@ -284,7 +314,8 @@ func endpointOf(queue string) endpoint.Change {
 func TestEraseTenantTakesItsEndpoints(t *testing.T) {
 	onEach(t, func(s *server) {
 		all := func() string { return s.of("@acme/next") + s.of("@acme/q") + s.of("@acme/shop/x") }
-		for _, body := range []string{`"prefix":"@acme/"`, `"queue":"@acme/q"`, `"prefix":"@acme/shop/"`, `"queue":"@globex/q"`, `"prefix":""`} {
+		for _, body := range []string{`"prefix":"@acme/"`, `"queue":"@acme/q"`, `"prefix":"@acme/shop/"`,
+			`"queue":"@globex/q"`, `"prefix":""`} {
 			body = `{"consumer":"hooks",` + body + `,"url":"https://example.com/"}`
 			s.Want(body, s.Request("PUT", "/endpoints", "", body), 200)
 		}
@@ -309,8 +340,10 @@ func TestEraseTenantTakesItsEndpoints(t *testing.T) {
 		}
 		check.That(t, s.of("@globex/q") != "" && s.of("other") != "", "others have lost theirs")
 		s.Want("again", s.erase("tenant=acme&id=op"), 200, `"tenant":"acme"`)
-		s.Want("on record", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/"), ""), 200, `"action":"erase","reason":"why"`, `"outcome":"done"`)
-		s.Want("without a reason", s.Request("DELETE", "/queues", "tenant=nobody", ""), 400, `"field":"reason"`)
+		s.Want("on record", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/"), ""), 200,
+			`"action":"erase","reason":"why"`, `"outcome":"done"`)
+		s.Want("without a reason", s.Request("DELETE", "/queues", "tenant=nobody", ""), 400,
+			`"field":"reason"`)
 	})
 }
 
@@ -325,7 +358,8 @@ func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 	})
 	check.Need(t, done.Outcome == delivery.Full, "%+v, want replies that wait", done)
 	s.now = s.now.Add(20 * time.Minute)
-	s.Want("erased", s.erase("queue=q&id=op"), 202, `"id":"op","queue":"q","state":"erasing"`, `"deleted":{"messages":1,"arrivals":0}`)
+	s.Want("erased", s.erase("queue=q&id=op"), 202, `"id":"op","queue":"q","state":"erasing"`,
+		`"deleted":{"messages":1,"arrivals":0}`)
 	s.put("n", 2)
 	s.Want("again, with room", s.erase("queue=q&id=op"), 202, `"state":"settling"`)
 	// What is not understood names its field.
@@ -371,6 +405,7 @@ func TestEraseTenant(t *testing.T) {
 		check.That(t, err == nil, "%s: %v", queue, err)
 	}
 	operations, _, err := s.deliverer.Inside(request.Inside{}).Audit(t.Context(), "@acme/q3", "")
-	check.That(t, err == nil && len(operations) == 1 && operations[0].Kind == "erase" && operations[0].Who.Name == "arn:aws:iam::1:user/ann",
+	check.That(t, err == nil && len(operations) == 1 && operations[0].Kind == "erase" &&
+		operations[0].Who.Name == "arn:aws:iam::1:user/ann",
 		"%+v, %v", operations, err)
 }

@@ -57,7 +57,8 @@ const (
 
 func (s *service) erasedAnswer(c *httpapi.Call, it cursor.Cursor, more bool) erasedAnswer {
 	e := it.Erasure
-	a := erasedAnswer{Queue: c.Short(it.Queue), State: settling, Since: &e.At, Last: jsonseq.Seq(e.Last)}
+	a := erasedAnswer{Queue: c.Short(it.Queue), State: settling, Since: &e.At,
+		Last: jsonseq.Seq(e.Last)}
 	switch {
 	case !e.Emptied.IsZero():
 		a.State, a.Emptied = erased, &e.Emptied
@@ -110,9 +111,11 @@ func (s *service) erase(ctx context.Context, c *httpapi.Call) (int, any, error) 
 		return 0, nil, withID(ctx, c, o, err)
 	}
 	c.Metrics.Count("Operations", 1)
-	stub, deleted, err := s.deliverer.Inside(request.Inside{}).EraseMore(ctx, it, s.endpoints.EraseQueue)
+	stub, deleted, err := s.deliverer.Inside(request.Inside{}).EraseMore(ctx, it,
+		s.endpoints.EraseQueue)
 	var refused *delivery.RefusedError
-	if err != nil && (!errors.As(err, &refused) || refused.Code != "full") { // the sweep goes on when there is room
+	// the sweep goes on when there is room
+	if err != nil && (!errors.As(err, &refused) || refused.Code != "full") {
 		return 0, nil, withID(ctx, c, o, err)
 	}
 	a := s.erasedAnswer(c, stub, deleted.More)
@@ -151,7 +154,9 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 	}
 	consumers := []erasableConsumer{}
 	for _, it := range list {
-		consumers = append(consumers, erasableConsumer{it.Name, s.head(c.Scope, it, request.Health{}, false).State, jsonseq.Seq(it.Delivered), jsonseq.Seq(it.Lag())})
+		consumers = append(consumers,
+			erasableConsumer{it.Name, s.head(c.Scope, it, request.Health{}, false).State,
+				jsonseq.Seq(it.Delivered), jsonseq.Seq(it.Lag())})
 	}
 	return http.StatusOK, struct {
 		Status    int                `json:"status"`
@@ -159,7 +164,8 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 		Stored    remainsAnswer      `json:"stored"`
 		More      bool               `json:"more"`
 		Consumers []erasableConsumer `json:"consumers"`
-	}{http.StatusOK, c.Short(queue), remainsAnswer{stored.Messages, stored.Arrivals}, stored.More, consumers}, nil
+	}{http.StatusOK, c.Short(queue), remainsAnswer{stored.Messages, stored.Arrivals}, stored.More,
+		consumers}, nil
 }
 
 // erasePage is how many queues are looked through at once.
@@ -168,7 +174,8 @@ const erasePage = 1000
 // eraseTenant erases the queues of a tenant, as many as there is time for, and behind the last its
 // endpoints: what is stored in the queues is the sweep's. The queues are looked through behind
 // after.
-func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o delivery.Order, name, after string, dry bool) (int, any, error) {
+func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o delivery.Order,
+	name, after string, dry bool) (int, any, error) {
 	if err := tenant.Validate(name); err != nil {
 		return 0, nil, invalid.Named("tenant", err)
 	}
@@ -221,7 +228,8 @@ func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o delivery.O
 }
 
 // eraseEndpoints erases the endpoints of a tenant, or counts them.
-func (s *service) eraseEndpoints(ctx context.Context, o delivery.Order, tenant string, dry bool) (n int, err error) {
+func (s *service) eraseEndpoints(ctx context.Context, o delivery.Order, tenant string,
+	dry bool) (n int, err error) {
 	if !dry {
 		return s.endpoints.EraseTenant(ctx, tenant, o.Reason, o.Who)
 	}
@@ -234,7 +242,8 @@ func (s *service) eraseEndpoints(ctx context.Context, o delivery.Order, tenant s
 }
 
 // eraseOne erases a queue of a tenant, where it is not erased yet.
-func (s *service) eraseOne(ctx context.Context, c *httpapi.Call, o delivery.Order, it cursor.Cursor, dry bool) (erasedAnswer, error) {
+func (s *service) eraseOne(ctx context.Context, c *httpapi.Call, o delivery.Order, it cursor.Cursor,
+	dry bool) (erasedAnswer, error) {
 	if !it.Erased() && dry {
 		return erasedAnswer{Queue: c.Short(it.Queue), State: live, Last: jsonseq.Seq(it.Position)}, nil
 	}

@@ -34,7 +34,8 @@ type service struct {
 // api are the function's operations. A direct invoke's document that has the member "action", and
 // names no operation, is of "operate".
 func (s *service) api() *httpapi.API {
-	const get, post, put, patch, remove = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+	const get, post, put, patch, remove = http.MethodGet, http.MethodPost, http.MethodPut,
+		http.MethodPatch, http.MethodDelete
 	routes := []httpapi.Route{
 		{Method: get, Resource: "consumers", Name: "status", Do: s.consumers},
 		{Method: get, Name: "consumers", Do: s.list},
@@ -57,7 +58,8 @@ func (s *service) api() *httpapi.API {
 		return ""
 	}
 	return &httpapi.API{
-		Routes: routes, Direct: httpapi.Direct(routes, unnamed), Problem: problemOf, TenantClaim: s.tenantClaim, Log: s.log,
+		Routes: routes, Direct: httpapi.Direct(routes, unnamed), Problem: problemOf,
+		TenantClaim: s.tenantClaim, Log: s.log,
 	}
 }
 

@@ -20,68 +20,96 @@ import (
 
 func TestWhatHappensToAConsumer(t *testing.T) {
 	onEach(t, func(s *server) {
-		s.Want("a queue that is not there", s.Request("GET", "/consumers", "queue=q", ""), 404, "problems/no-queue")
+		s.Want("a queue that is not there", s.Request("GET", "/consumers", "queue=q", ""), 404,
+			"problems/no-queue")
 		began := s.now
 		at := func(after time.Duration) string { return began.Add(after).Format(time.RFC3339) }
 		s.Want("made", s.create(`{"queue":"q","consumer":"billing","start":"first"}`), 200,
 			`"queue":"q","consumer":"billing","state":"ok","lag":0,"delivered":0,"position":0,"rewinds":0`)
 		s.put("q", 5)
-		s.Want("made again", s.create(`{"queue":"q","consumer":"billing","start":"latest"}`), 200, `"delivered":0`)
-		s.Want("before its queue", s.create(`{"queue":"arrival","consumer":"first","kind":"arrival"}`), 200, `"delivered":0`)
-		s.Want("again", s.create(`{"queue":"arrival","consumer":"second","kind":"arrival"}`), 200, `"delivered":0`)
-		s.Want("of another kind", s.create(`{"queue":"arrival","consumer":"third","kind":"numbered"}`), 409, "problems/setting-fixed")
-		s.Want("of a numbered queue", s.create(`{"queue":"q","consumer":"third","kind":"arrival"}`), 409, "problems/setting-fixed", "that of the queue is numbered")
-		s.Want("a keyed queue that is not there", s.create(`{"queue":"keyed","consumer":"first","kind":"keyed"}`), 400, `"field":"kind"`, "type of its keys")
-		s.Want("of no kind", s.create(`{"queue":"q","consumer":"third","kind":"both"}`), 400, `"field":"kind"`, "numbered, arrival or keyed")
+		s.Want("made again", s.create(`{"queue":"q","consumer":"billing","start":"latest"}`), 200,
+			`"delivered":0`)
+		s.Want("before its queue", s.create(`{"queue":"arrival","consumer":"first","kind":"arrival"}`),
+			200, `"delivered":0`)
+		s.Want("again", s.create(`{"queue":"arrival","consumer":"second","kind":"arrival"}`), 200,
+			`"delivered":0`)
+		s.Want("of another kind", s.create(`{"queue":"arrival","consumer":"third","kind":"numbered"}`),
+			409, "problems/setting-fixed")
+		s.Want("of a numbered queue", s.create(`{"queue":"q","consumer":"third","kind":"arrival"}`), 409,
+			"problems/setting-fixed", "that of the queue is numbered")
+		s.Want("a keyed queue that is not there",
+			s.create(`{"queue":"keyed","consumer":"first","kind":"keyed"}`), 400, `"field":"kind"`,
+			"type of its keys")
+		s.Want("of no kind", s.create(`{"queue":"q","consumer":"third","kind":"both"}`), 400,
+			`"field":"kind"`, "numbered, arrival or keyed")
 		s.Want("from a seq", s.create(`{"queue":"q","consumer":"audit","start":3}`), 200, `"delivered":2`)
-		s.Want("from a seq's text", s.create(`{"queue":"q","consumer":"text","start":"4"}`), 200, `"delivered":3`)
-		s.Want("from now on", s.create(`{"queue":"q","consumer":"now","start":"latest"}`), 200, `"delivered":5`)
-		s.Want("beyond the end", s.create(`{"queue":"q","consumer":"later","start":7}`), 400, `"field":"start"`, "from 1 to 6")
+		s.Want("from a seq's text", s.create(`{"queue":"q","consumer":"text","start":"4"}`), 200,
+			`"delivered":3`)
+		s.Want("from now on", s.create(`{"queue":"q","consumer":"now","start":"latest"}`), 200,
+			`"delivered":5`)
+		s.Want("beyond the end", s.create(`{"queue":"q","consumer":"later","start":7}`), 400,
+			`"field":"start"`, "from 1 to 6")
 
 		s.now = s.now.Add(time.Minute)
-		s.Want("lag", s.status(), 200, `"lag":5,"delivered":0,"position":5`, `"waiting":{"seq":1,"since":"`+at(0)+`","ageSeconds":60}`)
+		s.Want("lag", s.status(), 200, `"lag":5,"delivered":0,"position":5`,
+			`"waiting":{"seq":1,"since":"`+at(0)+`","ageSeconds":60}`)
 		s.Want("not blocked", s.operate("skip", `,"seq":1`), 409, "problems/not-blocked", `"id":`)
 
 		s.block("q", "billing", 3)
 		s.now = s.now.Add(time.Hour)
-		s.Want("blocked", s.status(), 200, `"state":"blocked","cause":"failed","since":"`+at(time.Minute)+`","ageSeconds":3600,"seq":3,"lag":3,"delivered":2`,
+		s.Want("blocked", s.status(), 200, `"state":"blocked","cause":"failed","since":"`+at(time.Minute)+
+			`","ageSeconds":3600,"seq":3,"lag":3,"delivered":2`,
 			`"error":"cannot be billed","group":"cannot be billed","attempts":[{"attempt":1,"at":"`, `"from":3,"to":3,"claim":"`, `"answer":"cannot be billed"}`,
 			`"blocked":{"seq":3,"since":"`+at(time.Minute)+`","ageSeconds":3600}`)
-		s.Want("another seq", s.operate("skip", `,"seq":2`), 409, "problems/not-blocked", "head is 3, not 2")
+		s.Want("another seq", s.operate("skip", `,"seq":2`), 409, "problems/not-blocked",
+			"head is 3, not 2")
 		s.Want("redriven", s.operate("redrive", `,"seq":3,"id":"op-1"`), 200, `"id":"op-1","action":"redrive","queue":"q","consumer":"billing","state":"catching-up","seq":3,"lag":3,"delivered":2`)
 		s.block("q", "billing", 3)
-		s.Want("skipped", s.operate("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"catching-up","seq":4,"lag":2,"delivered":3`)
+		s.Want("skipped", s.operate("skip", `,"seq":"3","id":"op-2"`), 200,
+			`"state":"catching-up","seq":4,"lag":2,"delivered":3`)
 		s.Want("skipped again", s.operate("skip", `,"seq":3,"id":"op-2"`), 200, `"delivered":3`)
-		s.Want("the same id for another operation", s.operate("rewind", `,"start":4,"id":"op-2"`), 409, "problems/id-taken", `"code":"id-taken"`)
+		s.Want("the same id for another operation", s.operate("rewind", `,"start":4,"id":"op-2"`), 409,
+			"problems/id-taken", `"code":"id-taken"`)
 		for i, at := range []int{4, 3, 4} {
 			s.now = s.now.Add(time.Second)
-			s.Want("to another place", s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"to-%d"`, at, i)), 200,
+			s.Want("to another place", s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"to-%d"`, at, i)),
+				200,
 				fmt.Sprintf(`"delivered":%d,"position":5,"rewinds":%d`, at-1, i+1))
 		}
-		s.Want("back again by an id that is taken", s.operate("rewind", `,"start":"first","id":"to-0"`), 409, "problems/id-taken")
+		s.Want("back again by an id that is taken", s.operate("rewind", `,"start":"first","id":"to-0"`),
+			409, "problems/id-taken")
 		s.Want("nothing was done", s.status(), 200, `"delivered":3`, `"rewinds":3`)
-		s.Want("skipped by another", s.operate("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
+		s.Want("skipped by another", s.operate("skip", `,"seq":4,"id":"op-3"`), 409,
+			"problems/not-blocked")
 
 		done := s.deliver("q", "billing", func(delivery.Batch) error {
-			s.Want("a claim is in flight", s.status(), 200, `"claim":{"state":"STARTED","token":"`, `"leaseUntil":"`)
-			s.Want("rewind under a claim", s.operate("rewind", `,"start":1`), 409, "problems/claimed", "the claim ends at")
+			s.Want("a claim is in flight", s.status(), 200, `"claim":{"state":"STARTED","token":"`,
+				`"leaseUntil":"`)
+			s.Want("rewind under a claim", s.operate("rewind", `,"start":1`), 409, "problems/claimed",
+				"the claim ends at")
 			s.Want("removal under a claim", s.operate("remove", ""), 409, "problems/claimed")
-			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"paused"`, `"claim":{"state":"STARTED"`, `"paused":{"reason":"because","since":`)
+			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"paused"`,
+				`"claim":{"state":"STARTED"`, `"paused":{"reason":"because","since":`)
 			return nil
 		})
 		check.That(s.t, done.Outcome == delivery.Paused && done.Messages == 1, "%+v", done)
-		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
-		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
-		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
+		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`,
+			`"rewinds":4`, `"paused"`)
+		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`,
+			`"rewinds":5`)
+		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`,
+			`"rewinds":6`)
 		s.Want("rewound too far", s.operate("rewind", `,"start":7`), 400, `"field":"start"`)
 		resumed := s.operate("resume", "").Body
 		check.That(s.t, !strings.Contains(resumed, "paused"), "resumed: %s", resumed)
 		s.Want("nothing waits", s.status(), 200, `"lag":0`)
 
-		s.Want("removed", s.operate("remove", `,"id":"op-9"`), 200, `{"status":200,"id":"op-9","action":"remove","queue":"q","consumer":"billing"}`)
+		s.Want("removed", s.operate("remove", `,"id":"op-9"`), 200,
+			`{"status":200,"id":"op-9","action":"remove","queue":"q","consumer":"billing"}`)
 		s.Want("removed again", s.operate("remove", `,"id":"op-9"`), 404, "problems/no-consumer")
 		s.Want("gone", s.status(), 404, "problems/no-consumer")
-		s.Want("the others", s.Request("GET", "/consumers", "queue=q", ""), 200, `"consumer":"audit",`, `"consumer":"now",`)
+		s.Want("the others", s.Request("GET", "/consumers", "queue=q", ""), 200, `"consumer":"audit",`,
+			`"consumer":"now",`)
 
 		var listed struct {
 			Operations []struct{ ID, Action, Consumer, Reason, Outcome, Error string }
@@ -100,8 +128,10 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		} {
 			check.Is(s.t, outcomes[what], want, what, a.Body)
 		}
-		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
-		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
+		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404,
+			`"code":"no-queue"`)
+		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""),
+			200,
 			`"operations":[{"at":`, `"action":"create","consumer":"audit","reason":"","request":{"start":"3"},"who":{"kind":"none"},"outcome":"done"}]`)
 		check.Has(s.t, s.logs.String(), `"Operations":1`)
 		check.That(s.t, !strings.Contains(s.logs.String(), `"Errors":`), "metrics: %s", &s.logs)
@@ -113,14 +143,18 @@ func TestPages(t *testing.T) {
 		for i := range 5 {
 			s.create(fmt.Sprintf(`{"queue":"q","consumer":"c%d"}`, i))
 		}
-		s.Want("first", s.Request("GET", "/consumers", "queue=q&limit=2", ""), 200, `"c0"`, `"c1"`, `"next":"c1"`)
-		s.Want("second", s.Request("GET", "/consumers", "queue=q&limit=2&after=c1", ""), 200, `"c2"`, `"c3"`, `"next":"c3"`)
-		if a := s.Request("GET", "/consumers", "queue=q&limit=2&after=c3", ""); !strings.Contains(a.Body, `"c4"`) || strings.Contains(a.Body, "next") {
+		s.Want("first", s.Request("GET", "/consumers", "queue=q&limit=2", ""), 200, `"c0"`, `"c1"`,
+			`"next":"c1"`)
+		s.Want("second", s.Request("GET", "/consumers", "queue=q&limit=2&after=c1", ""), 200, `"c2"`,
+			`"c3"`, `"next":"c3"`)
+		if a := s.Request("GET", "/consumers", "queue=q&limit=2&after=c3", ""); !strings.Contains(a.Body,
+			`"c4"`) || strings.Contains(a.Body, "next") {
 			s.t.Errorf("last: %s", a.Body)
 		}
 		for i := range 120 {
 			s.now = s.now.Add(time.Second)
-			s.Request("POST", "/operations", "", fmt.Sprintf(`{"action":"pause","queue":"q","consumer":"c0","reason":"r","id":"op %d"}`, i))
+			s.Request("POST", "/operations", "",
+				fmt.Sprintf(`{"action":"pause","queue":"q","consumer":"c0","reason":"r","id":"op %d"}`, i))
 		}
 		// All are there once, the latest first, on two pages.
 		var got []string
@@ -147,7 +181,8 @@ func TestPages(t *testing.T) {
 func TestEveryShapeOfEvent(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	s.billing(2)
-	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/claims, /consumers, /endpoints, /operations")
+	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404,
+		"problems/no-route", "/claims, /consumers, /endpoints, /operations")
 	a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false))
 	check.That(t, a.Status == 405 && a.Headers["allow"] == "GET, POST", "no method: %+v", a)
 	for _, c := range []struct{ event, want string }{
@@ -163,8 +198,10 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	}
 	// The audit log names what it cannot read, and shows the rest.
 	s.operate("pause", `,"id":"op"`)
-	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
-	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
+	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"),
+		"operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
+	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`,
+		`"unreadable":"operation \"0 newer\": it cannot be read: `)
 }
 
 // TestOutran has somebody else come first.
@@ -192,7 +229,8 @@ func TestNothingIsLogged(t *testing.T) {
 	s.billing(1)
 	s.operate("pause", "")
 	s.operate("skip", `,"seq":2`)
-	if text := s.logs.String(); strings.Contains(text, "canary") || strings.Contains(text, "because") || !strings.Contains(text, `"answered","status":409`) {
+	if text := s.logs.String(); strings.Contains(text, "canary") ||
+		strings.Contains(text, "because") || !strings.Contains(text, `"answered","status":409`) {
 		t.Errorf("the log: %s", text)
 	}
 }
@@ -212,7 +250,8 @@ func TestSinks(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("@acme/q", 1)
 		for _, consumer := range []string{"billing", "fine"} {
-			s.Want("create", s.Request("POST", "/consumers", "", fmt.Sprintf(`{"queue":"@acme/q","consumer":%q}`, consumer)), 200)
+			s.Want("create", s.Request("POST", "/consumers", "",
+				fmt.Sprintf(`{"queue":"@acme/q","consumer":%q}`, consumer)), 200)
 		}
 		opened := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 		known := request.Health{Consumer: "billing"}
@@ -225,7 +264,8 @@ func TestSinks(t *testing.T) {
 		}
 		at := func(seconds int) time.Time { return opened.Add(time.Duration(seconds) * time.Second) }
 		learn(request.Health{
-			Failing: []request.FailingQueue{{Queue: "@globex/q", At: at(-10)}, {Queue: "secret", At: at(-5)}}, FailingSince: at(-10), TakenAt: at(-20),
+			Failing: []request.FailingQueue{{Queue: "@globex/q", At: at(-10)},
+				{Queue: "secret", At: at(-5)}}, FailingSince: at(-10), TakenAt: at(-20),
 			Circuit: request.Circuit{Opened: opened, ProbeAt: at(5), Probes: 2},
 		})
 		reads := 0
@@ -239,7 +279,8 @@ func TestSinks(t *testing.T) {
 		want := func(what, as, query string, n int, sink string) {
 			t.Helper()
 			reads = 0
-			s.Want(what, s.as(as, "GET", "/consumers", query, ""), 200, `"lag":1,"delivered":0,"position":1`+sink)
+			s.Want(what, s.as(as, "GET", "/consumers", query, ""), 200,
+				`"lag":1,"delivered":0,"position":1`+sink)
 			check.That(t, reads == n, "%s: %d reads, want %d", what, reads, n)
 		}
 		all := `,"nextTry":"2026-05-06T07:08:14Z","rewinds":0,` + open + `,"probes":2,"failingSince":"2026-05-06T07:07:59Z","takenAt":"2026-05-06T07:07:49Z"}}`
@@ -247,7 +288,8 @@ func TestSinks(t *testing.T) {
 		want("one whose page is shorter", "", "queue=@acme/q&limit=1", 1, all)
 		want("a tenant", "acme", "queue=q", 2, `,"nextTry":"2026-05-06T07:08:14Z","rewinds":0,`+open+`}}`)
 		learn(request.Health{TakenAt: at(9), Circuit: request.Circuit{Closed: at(9), Waking: true}})
-		want("closed", "", "queue=@acme/q", 2, `,"rewinds":0,"sink":{"waking":true,"takenAt":"2026-05-06T07:08:18Z"}}`)
+		want("closed", "", "queue=@acme/q", 2,
+			`,"rewinds":0,"sink":{"waking":true,"takenAt":"2026-05-06T07:08:18Z"}}`)
 		want("closed, to a tenant", "acme", "queue=q", 2, `,"rewinds":0},{"queue":"q","consumer":"fine"`)
 	})
 }
@@ -295,8 +337,10 @@ func TestBadInput(t *testing.T) {
 		s.Want(c.path+" "+c.body, a, 400, `"field":"`+c.field+`"`)
 		check.Is(t, a.Headers["content-type"], "application/problem+json", c.body)
 	}
-	for outcome, want := range map[string]string{``: "outcome is missing", `,"outcome":"committed"`: `outcome must be COMMITTED or ABORTED: it is \"committed\"`} {
-		settle := `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"` + outcome + `}`
+	for outcome, want := range map[string]string{``: "outcome is missing",
+		`,"outcome":"committed"`: `outcome must be COMMITTED or ABORTED: it is \"committed\"`} {
+		settle := `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"` +
+			outcome + `}`
 		s.Want(settle, s.Request("POST", "/operations", "", settle), 400, want)
 	}
 	for _, c := range []struct{ path, query, field string }{
@@ -309,13 +353,19 @@ func TestBadInput(t *testing.T) {
 	} {
 		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
 	}
-	s.Want("a parameter of a post", s.Request("POST", "/operations", "dryRun=1", op(`"seq":2`)), 400, `"field":"dryRun"`, "there are none")
-	s.Want("a consumer that is not there", s.Request("POST", "/operations", "", strings.Replace(op(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
+	s.Want("a parameter of a post", s.Request("POST", "/operations", "dryRun=1", op(`"seq":2`)), 400,
+		`"field":"dryRun"`, "there are none")
+	s.Want("a consumer that is not there", s.Request("POST", "/operations", "",
+		strings.Replace(op(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
 	nobody := strings.Replace(op(`"seq":2`), `"queue":"q"`, `"queue":"nobody's"`, 1)
-	s.Want("of a queue that is not there", s.Request("POST", "/operations", "", nobody), 404, "problems/no-queue", `"id":`)
-	s.Want("the status of that", s.Request("GET", "/consumers", "queue=nobody%27s&consumer=billing", ""), 404, "problems/no-queue")
-	s.Want("an after that was never a next", s.Request("GET", "/operations", "queue=q&after=%F0%9F%90%A2", ""), 200)
-	wrong := strings.Replace(httpapitest.V2("POST", "/operations", "", op(`"seq":2`), false), "application/json", "text/plain", 1)
+	s.Want("of a queue that is not there", s.Request("POST", "/operations", "", nobody), 404,
+		"problems/no-queue", `"id":`)
+	s.Want("the status of that", s.Request("GET", "/consumers", "queue=nobody%27s&consumer=billing",
+		""), 404, "problems/no-queue")
+	s.Want("an after that was never a next",
+		s.Request("GET", "/operations", "queue=q&after=%F0%9F%90%A2", ""), 200)
+	wrong := strings.Replace(httpapitest.V2("POST", "/operations", "", op(`"seq":2`), false),
+		"application/json", "text/plain", 1)
 	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
 	check.Is(t, s.status().Body, before)
 }

@@ -40,7 +40,8 @@ const maxListBytes = 4 << 20
 
 // ofQueues lists the consumers of the queues of a page, which ends earlier where the answer grows
 // too long.
-func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Selection, walked lists.Walked) (view.Rows, error) {
+func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Selection,
+	walked lists.Walked) (view.Rows, error) {
 	a := view.Rows{Status: http.StatusOK, List: []view.Head{}, Next: walked.Next}
 	var unreadable []string
 	left := maxListBytes
@@ -49,7 +50,9 @@ func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Sel
 		if err != nil && !errors.Is(err, delivery.ErrUnreadable) {
 			return a, err
 		}
-		consumers = slices.DeleteFunc(consumers, func(is delivery.Status) bool { return asked.Consumer != "" && is.Name != asked.Consumer })
+		consumers = slices.DeleteFunc(consumers, func(is delivery.Status) bool {
+			return asked.Consumer != "" && is.Name != asked.Consumer
+		})
 		known, failed := s.know(ctx, consumers)
 		if failed != nil {
 			return a, failed
@@ -76,7 +79,8 @@ func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Sel
 }
 
 // errTooMany is why the consumers of a queue are left out that would be an answer of their own.
-var errTooMany = errors.New("it has more consumers than an answer has room for: ask for each of them")
+var errTooMany = errors.New(
+	"it has more consumers than an answer has room for: ask for each of them")
 
 func (s *service) summary(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	return lists.Summarize(ctx, c, s.trouble, s.now())

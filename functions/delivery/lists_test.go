@@ -37,7 +37,8 @@ func (s *server) pauses(queue string, consumers ...string) {
 	for _, name := range consumers {
 		_, err := s.deliverer.Create(s.t.Context(), queue, name, delivery.First)
 		if err == nil {
-			_, err = s.deliverer.Operate(s.t.Context(), delivery.Order{Kind: "pause", Queue: queue, Consumer: name, Reason: "why", Op: "pause " + name})
+			_, err = s.deliverer.Operate(s.t.Context(),
+				delivery.Order{Kind: "pause", Queue: queue, Consumer: name, Reason: "why", Op: "pause " + name})
 		}
 		check.OK(s.t, err)
 	}
@@ -47,7 +48,8 @@ func (s *server) opens(consumer string) {
 	s.t.Helper()
 	was, err := s.consumers.Requests(request.Inside{}).Health(s.t.Context(), consumer, true)
 	check.OK(s.t, err)
-	h := request.Health{Consumer: consumer, By: "r", Circuit: request.Circuit{Opened: s.now.Add(-time.Minute), ProbeAt: s.now.Add(time.Second)}}
+	h := request.Health{Consumer: consumer, By: "r",
+		Circuit: request.Circuit{Opened: s.now.Add(-time.Minute), ProbeAt: s.now.Add(time.Second)}}
 	_, made, err := s.consumers.Requests(request.Inside{}).Learn(s.t.Context(), was, h)
 	check.Need(s.t, err == nil && made, "%v %v", made, err)
 	s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: consumer})
@@ -85,8 +87,11 @@ func TestListsOfTrouble(t *testing.T) {
 		}
 		s.opens("c")
 		s.opens("none")
-		s.note(trouble.Row{State: trouble.HeldBy("c"), Queue: "@acme/x", Consumer: "c"}, trouble.Row{State: trouble.Paused, Queue: "over", Consumer: "c"})
-		s.note(trouble.Row{State: trouble.Failed, Queue: "@acme/x"}, trouble.Row{State: trouble.TimedOut, Queue: "job 7"}, trouble.Row{State: trouble.TimedOut, Queue: "job 8", ExpiresOn: s.now})
+		s.note(trouble.Row{State: trouble.HeldBy("c"), Queue: "@acme/x", Consumer: "c"},
+			trouble.Row{State: trouble.Paused, Queue: "over", Consumer: "c"})
+		s.note(trouble.Row{State: trouble.Failed, Queue: "@acme/x"},
+			trouble.Row{State: trouble.TimedOut, Queue: "job 7"},
+			trouble.Row{State: trouble.TimedOut, Queue: "job 8", ExpiresOn: s.now})
 		for _, c := range []struct{ as, query, want string }{
 			{"", "state=paused", "a|c a|d b|c b|d @acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
 			{"", "state=paused&consumer=d", "a|d b|d @acme-eu/x|d @acme/x|d @acme/y|d"},
@@ -107,17 +112,26 @@ func TestListsOfTrouble(t *testing.T) {
 			}
 		}
 		a := s.Request("GET", "/consumers", "state=paused&limit=1", "")
-		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"paused","also":["held"],"since":"`, `"seq":1,"lag":1,"delivered":0,"position":1}`)
+		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"paused","also":["held"],"since":"`,
+			`"seq":1,"lag":1,"delivered":0,"position":1}`)
 		s.pauses("@acme/w", "e")
-		check.Get(s.deliverer.Operate(t.Context(), delivery.Order{Kind: "resume", Queue: "@acme/w", Consumer: "e", Reason: "why", Op: "resume"}))
+		check.Get(s.deliverer.Operate(t.Context(),
+			delivery.Order{Kind: "resume", Queue: "@acme/w", Consumer: "e", Reason: "why", Op: "resume"}))
 		s.deliver("@acme/w", "e", func(delivery.Batch) error { return shownError{} })
-		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
-			s.Want("a row by "+as, s.as(as, "GET", "/consumers", "state=retrying", ""), 200, `"state":"retrying","cause":"failed","since":"`, `"seq":1,"lag":1,`, `"attempt":1,"nextTry":"`, `"error":"`+want+`","group":"dial `)
+		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us",
+			"acme": "dial (an address): refused"} {
+			s.Want("a row by "+as, s.as(as, "GET", "/consumers", "state=retrying", ""), 200,
+				`"state":"retrying","cause":"failed","since":"`, `"seq":1,"lag":1,`, `"attempt":1,"nextTry":"`,
+				`"error":"`+want+`","group":"dial `)
 			s.Want("the group by "+as, s.as(as, "GET", "/summary", "", ""), 200, `"groups":[{"consumer":"c","state":"held","states":[{"state":"held","count":1}],"cause":"open","count":1,`, `{"consumer":"e","state":"retrying","states":[{"state":"retrying","count":1}],"cause":"failed","error":"dial `, `"error":"`+want+`","since":"`)
 		}
-		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"paused":{"count":11,"oldest":"`, `"held":{"count":1,`, `"retrying":{"count":1,`, `"blocked":{"count":0}`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
-		s.Want("summary of a tenant", s.as("acme", "GET", "/summary", "", ""), 200, `"paused":{"count":4,`, `"held":{"count":1,`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
-		s.Want("summary of a prefix", s.as("acme", "GET", "/summary", "prefix=y", ""), 200, `"paused":{"count":2,`)
+		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"paused":{"count":11,"oldest":"`,
+			`"held":{"count":1,`, `"retrying":{"count":1,`, `"blocked":{"count":0}`, `"gap":{"count":0}`,
+			`"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
+		s.Want("summary of a tenant", s.as("acme", "GET", "/summary", "", ""), 200,
+			`"paused":{"count":4,`, `"held":{"count":1,`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
+		s.Want("summary of a prefix", s.as("acme", "GET", "/summary", "prefix=y", ""), 200,
+			`"paused":{"count":2,`)
 	})
 }
 
@@ -128,11 +142,14 @@ func TestABatchThatFailsIsOne(t *testing.T) {
 		check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
 		for i, want := range []string{`"seq":1,"to":4,`, `"seq":1,`} {
 			done := s.deliverer.Deliver(t.Context(), "q", delivery.Reader{
-				Name: "c", MaxMessages: 4 - 3*i, Handle: func(context.Context, delivery.Batch) error { return shownError{} },
+				Name: "c", MaxMessages: 4 - 3*i, Handle: func(context.Context, delivery.Batch) error {
+					return shownError{}
+				},
 			}, -1)
 			check.OK(t, done.Err)
 			s.Want("the list", s.Request("GET", "/consumers", "state=retrying", ""), 200, want+`"lag":4`)
-			s.Want("the summary", s.Request("GET", "/summary", "", ""), 200, `"examples":[{"queue":"q",`+want+`"error":`)
+			s.Want("the summary", s.Request("GET", "/summary", "", ""), 200,
+				`"examples":[{"queue":"q",`+want+`"error":`)
 			s.now = s.now.Add(time.Hour)
 		}
 		// Rows that are over leave no page empty that others are behind.
@@ -140,7 +157,8 @@ func TestABatchThatFailsIsOne(t *testing.T) {
 		for i := range 5 {
 			s.note(trouble.Row{State: trouble.Paused, Queue: fmt.Sprint("over", i), Consumer: "c"})
 		}
-		s.Want("a page", s.Request("GET", "/consumers", "state=paused&limit=2", ""), 200, `"list":[{"queue":"z",`)
+		s.Want("a page", s.Request("GET", "/consumers", "state=paused&limit=2", ""), 200,
+			`"list":[{"queue":"z",`)
 	})
 }
 
@@ -160,9 +178,12 @@ func TestUnreadableInList(t *testing.T) {
 		}
 		s.unreadable("@acme/a", "bad")
 		a := s.as("", "GET", "/consumers", "limit=100", "")
-		s.Want("all", a, 200, `"queue":"@acme/a","consumer":"c"`, `"queue":"@acme/b","consumer":"c"`, `"queue":"c","consumer":"c"`, `"unreadable":"queue \"@acme/a\": consumer \"bad\": it cannot be read`)
+		s.Want("all", a, 200, `"queue":"@acme/a","consumer":"c"`, `"queue":"@acme/b","consumer":"c"`,
+			`"queue":"c","consumer":"c"`,
+			`"unreadable":"queue \"@acme/a\": consumer \"bad\": it cannot be read`)
 		a = s.as("acme", "GET", "/consumers", "", "")
-		s.Want("a tenant's", a, 200, `"queue":"a","consumer":"c"`, `"unreadable":"queue \"a\": consumer \"bad\"`)
+		s.Want("a tenant's", a, 200, `"queue":"a","consumer":"c"`,
+			`"unreadable":"queue \"a\": consumer \"bad\"`)
 	})
 }
 
@@ -172,7 +193,9 @@ func TestLongLists(t *testing.T) {
 		const queues, consumers = 3, 250
 		want := make([]string, queues*consumers)
 		fanout.SideBySide(len(want), func(i int) {
-			queue, name := strings.Repeat("<", 1000)+fmt.Sprint(i/consumers), fmt.Sprintf("c%03d", i%consumers) // 6 bytes each in JSON
+			// 6 bytes each in JSON
+			queue, name := strings.Repeat("<", 1000)+fmt.Sprint(i/consumers),
+				fmt.Sprintf("c%03d", i%consumers)
 			check.Get(s.deliverer.Create(t.Context(), queue, name, delivery.First))
 			want[i] = queue + "|" + name
 		})
@@ -197,7 +220,8 @@ func TestTokensOfLists(t *testing.T) {
 			return page.Next
 		}
 		token := next("acme", "state=paused&limit=1")
-		s.Want("the same list", s.as("acme", "GET", "/consumers", "state=paused&after="+token, ""), 200, `"queue":"1"`)
+		s.Want("the same list", s.as("acme", "GET", "/consumers", "state=paused&after="+token, ""), 200,
+			`"queue":"1"`)
 		for _, c := range []struct{ as, query string }{
 			{"acme", "state=blocked&after=" + token},
 			{"acme", "state=paused&consumer=c&after=" + token},
@@ -209,7 +233,8 @@ func TestTokensOfLists(t *testing.T) {
 			{"acme", "state=paused&after=x"},
 			{"acme", "state=paused&after=%21"},
 		} {
-			s.Want(c.query, s.as(c.as, "GET", "/consumers", c.query, ""), 400, `"field":"after"`, `"code":"malformed"`)
+			s.Want(c.query, s.as(c.as, "GET", "/consumers", c.query, ""), 400, `"field":"after"`,
+				`"code":"malformed"`)
 		}
 		// A forged one of a place that is longer than any key is refused before anything is read.
 		for _, state := range []string{"blocked", ""} {
@@ -219,7 +244,8 @@ func TestTokensOfLists(t *testing.T) {
 				if state != "" {
 					in = state + "\n"
 				}
-				token := base64.RawURLEncoding.EncodeToString(append(sum[:8:8], in+strings.Repeat("x", length)...))
+				token := base64.RawURLEncoding.EncodeToString(append(sum[:8:8],
+					in+strings.Repeat("x", length)...))
 				query := url.Values{"after": {token}}
 				if state != "" {
 					query.Set("state", state)
@@ -244,7 +270,8 @@ func TestBadLists(t *testing.T) {
 		}
 		s.Want("summary", s.Request("GET", "/summary", "state=blocked", ""), 400, `"field":"state"`)
 		s.Want("summary", s.Request("GET", "/summary", "prefix=%ff", ""), 400, `"field":"prefix"`)
-		s.Want("a queue with a state", s.Request("GET", "/consumers", "queue=q&state=blocked", ""), 400, `"field":"state"`)
+		s.Want("a queue with a state", s.Request("GET", "/consumers", "queue=q&state=blocked", ""), 400,
+			`"field":"state"`)
 	})
 }
 
@@ -253,7 +280,8 @@ func TestListOfAllConsumers(t *testing.T) {
 		for _, queue := range []string{"a", "b", "@acme/x", "@acme/y"} {
 			s.put(queue, 2)
 			for _, consumer := range []string{"c", "d"} {
-				s.Want("create", s.Request("POST", "/consumers", "", fmt.Sprintf(`{"queue":%q,"consumer":%q}`, queue, consumer)), 200)
+				s.Want("create", s.Request("POST", "/consumers", "",
+					fmt.Sprintf(`{"queue":%q,"consumer":%q}`, queue, consumer)), 200)
 			}
 		}
 		for _, limit := range []string{"1", "2", "100"} {
@@ -262,7 +290,8 @@ func TestListOfAllConsumers(t *testing.T) {
 				check.That(t, len(strings.Fields(got)) == want && (as != "acme" || !strings.Contains(got, "@")),
 					"%q sees %s, want %d", as, got, want)
 			}
-			check.Is(t, s.listed("acme", "/consumers", url.Values{"limit": {limit}, "prefix": {"y"}, "consumer": {"d"}}), "y|d")
+			check.Is(t, s.listed("acme", "/consumers",
+				url.Values{"limit": {limit}, "prefix": {"y"}, "consumer": {"d"}}), "y|d")
 		}
 		s.Want("what an operator sees", s.Request("GET", "/consumers", "prefix=a", ""), 200, `{"queue":"a","consumer":"c","state":"catching-up","seq":1,"lag":2,"delivered":0,"position":2}`)
 	})
@@ -281,7 +310,9 @@ func TestStatesOfConsumers(t *testing.T) {
 		}
 		return delivery.Status{Consumer: c, Position: 5}
 	}
-	failed := func(c *delivery.Consumer) { c.Failed, c.Error, c.Attempts, c.RetryAt = early, "no", 1, late }
+	failed := func(c *delivery.Consumer) {
+		c.Failed, c.Error, c.Attempts, c.RetryAt = early, "no", 1, late
+	}
 	claim := func(to int64, until time.Time) func(*delivery.Consumer) {
 		return func(c *delivery.Consumer) { c.From, c.To, c.Attempts, c.LeaseUntil = 4, to, 1, until }
 	}
@@ -320,7 +351,8 @@ func TestStatesOfConsumers(t *testing.T) {
 		got, _ := view.In(s.aspects(c.of, c.sink, c.missing)...)
 		check.That(t, got.State == c.state && got.Cause == c.cause,
 			"%s: %s (%s), want %s (%s)", name, got.State, got.Cause, c.state, c.cause)
-		if got.State == view.Retrying && c.cause == view.Failed && c.of.State == delivery.Idle && (!got.NextTry.Equal(late) || !got.Since.Equal(early)) {
+		if got.State == view.Retrying && c.cause == view.Failed && c.of.State == delivery.Idle &&
+			(!got.NextTry.Equal(late) || !got.Since.Equal(early)) {
 			t.Errorf("%s: since %s, next %s", name, got.Since, got.NextTry)
 		}
 	}

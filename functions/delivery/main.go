@@ -24,10 +24,14 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	rules, err := egress.FromEnvironment()
 	d.Check(err)
 	s := &service{
-		deliverer: d.Deliverer(delivery.Options{}), sorter: d.Sorter(), trouble: d.Trouble(), now: time.Now,
+		deliverer: d.Deliverer(delivery.Options{}), sorter: d.Sorter(), trouble: d.Trouble(),
+		now:         time.Now,
 		tenantClaim: d.TenantClaim, quotas: d.Quotas(), log: d.Log,
-		endpoints: endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now), rules: rules,
-		hooks: append(strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' }), d.Endpoints...),
+		endpoints: endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now),
+		rules:     rules,
+		hooks: append(strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool {
+			return c == ','
+		}), d.Endpoints...),
 	}
 	return runtime.Handle(d, headroom, s.api().Handle), nil
 }

@@ -37,7 +37,8 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 		return 0, nil, refused(ctx, c, o, after, err)
 	}
 	c.Metrics.Count("Operations", 1)
-	document := operated{Status: http.StatusOK, ID: o.Order.Op, Action: o.Action, Queue: c.Short(o.Queue), Consumer: o.Consumer}
+	document := operated{Status: http.StatusOK, ID: o.Order.Op, Action: o.Action,
+		Queue: c.Short(o.Queue), Consumer: o.Consumer}
 	if after.Exists() {
 		document.consumerAnswer = s.after(ctx, c.Scope, after)
 	}

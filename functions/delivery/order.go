@@ -31,7 +31,8 @@ type order struct {
 
 // places are which member says where, of the operations that have one; a settle has its outcome,
 // too.
-var places = map[string]string{"skip": "seq", "redrive": "seq", "rewind": "start", "settle": "token", "release": "token"}
+var places = map[string]string{"skip": "seq", "redrive": "seq", "rewind": "start",
+	"settle": "token", "release": "token"}
 
 func (o order) do(ctx context.Context, d *delivery.Deliverer) (delivery.Consumer, error) {
 	if o.Action == "restart-keys" {
@@ -56,7 +57,8 @@ func readOrder(c *httpapi.Call) (order, error) {
 		}
 	}
 	o.Order = delivery.Order{
-		Kind: o.Action, Queue: o.Queue, Consumer: o.Consumer, Reason: o.Reason, Who: delivery.Who(c.Identity()),
+		Kind: o.Action, Queue: o.Queue, Consumer: o.Consumer, Reason: o.Reason,
+		Who: delivery.Who(c.Identity()),
 		Seq: int64(o.Seq), Start: o.Start, Token: o.Token.Token, Outcome: o.Outcome,
 		Op: cmp.Or(o.ID, strings.ToLower(rand.Text())),
 	}

@@ -57,10 +57,13 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 	// Far ahead: the servers delete what expired by their own clock.
 	s := &server{t: t, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	suffix := ddbtest.Suffix()
-	s.names = delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
-	s.queues = cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
+	s.names = delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix,
+		Trouble: "trouble" + suffix}
+	s.queues = cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix,
+		Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
 	s.rules = egress.Rules{
-		Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Deny: []netip.Prefix{netip.MustParsePrefix("2600:1f18:1::/48")},
+		Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+		Deny:  []netip.Prefix{netip.MustParsePrefix("2600:1f18:1::/48")},
 	}
 	tables := append(append(s.names.Tables(), s.queues.Tables()...), s.queues.ArrivalsTable())
 	s.faults = ddbtest.NewFaults(ddbtest.Open(t, kind, tables...))
@@ -83,8 +86,9 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 func (s *server) with(change func(*service)) *httpapitest.Client {
 	s.t.Helper()
 	of := &service{
-		deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Requests(request.Inside{}).Trouble(),
-		now: func() time.Time { return s.now }, endpoints: s.endpoints(), rules: s.rules,
+		deliverer: s.deliverer, sorter: s.sorter,
+		trouble: s.consumers.Requests(request.Inside{}).Trouble(),
+		now:     func() time.Time { return s.now }, endpoints: s.endpoints(), rules: s.rules,
 	}
 	change(of)
 	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, of.api().Handle))
@@ -111,7 +115,8 @@ const (
 func (s *server) by(authorizer, method, path, query, body string) httpapitest.Answer {
 	s.t.Helper()
 	event := httpapitest.V2(method, path, query, body, false)
-	a := s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+authorizer+`,`, 1))
+	a := s.Raw(strings.Replace(event, `"requestContext":{`,
+		`"requestContext":{"authorizer":`+authorizer+`,`, 1))
 	s.Check(method, path, query, body, a)
 	return a
 }
@@ -123,7 +128,8 @@ func (s *server) endpoints() *endpoint.Store {
 func (s *server) put(queue string, to int64) {
 	s.t.Helper()
 	for seq := int64(1); seq <= to; seq++ {
-		check.OK(s.t, s.sorter.Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)})[0].Err)
+		check.OK(s.t, s.sorter.Put(s.t.Context(),
+			cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)})[0].Err)
 	}
 }
 
@@ -137,19 +143,24 @@ func (s *server) billing(to int64) {
 // lose deletes a message behind everybody's back.
 func (s *server) lose(queue string, seq int64) {
 	s.t.Helper()
-	s.do(ddb.Delete{Op: s.on(s.queues.Messages), Key: ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(seq)}.Item()})
+	s.do(ddb.Delete{Op: s.on(s.queues.Messages),
+		Key: ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(seq)}.Item()})
 }
 
 // unreadable has a consumer that a newer version wrote.
 func (s *server) unreadable(queue, consumer string) {
 	s.t.Helper()
-	s.do(ddb.Put{Op: s.on(s.names.Consumers), Item: ddb.Fields{"queue": ddb.Text(queue), "consumer": ddb.Text(consumer), "v": ddb.Int(99)}.Item()})
+	s.do(ddb.Put{Op: s.on(s.names.Consumers),
+		Item: ddb.Fields{"queue": ddb.Text(queue), "consumer": ddb.Text(consumer),
+			"v": ddb.Int(99)}.Item()})
 }
 
 // on names a table as one that a request is made of.
 func (s *server) on(name string) ddb.Op {
 	all := append(s.names.Tables(), s.queues.Tables()...)
-	return ddb.Op{Op: "test", Table: &all[slices.IndexFunc(all, func(d table.Definition) bool { return d.Name == name })]}
+	return ddb.Op{Op: "test", Table: &all[slices.IndexFunc(all, func(d table.Definition) bool {
+		return d.Name == name
+	})]}
 }
 
 func (s *server) do(r ddb.Request) {
@@ -158,10 +169,13 @@ func (s *server) do(r ddb.Request) {
 }
 
 // deliver delivers one message after the other to a consumer.
-func (s *server) deliver(queue, consumer string, handle func(delivery.Batch) error) delivery.Delivery {
+func (s *server) deliver(queue, consumer string,
+	handle func(delivery.Batch) error) delivery.Delivery {
 	s.t.Helper()
 	done := s.deliverer.Deliver(s.t.Context(), queue, delivery.Reader{
-		Name: consumer, MaxMessages: 1, Handle: func(_ context.Context, b delivery.Batch) error { return handle(b) },
+		Name: consumer, MaxMessages: 1, Handle: func(_ context.Context, b delivery.Batch) error {
+			return handle(b)
+		},
 	}, -1)
 	check.OK(s.t, done.Err)
 	return done
@@ -188,7 +202,8 @@ func (s *server) create(document string) httpapitest.Answer {
 // members.
 func (s *server) operate(name, more string) httpapitest.Answer {
 	s.t.Helper()
-	return s.Request("POST", "/operations", "", fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","reason":"because"%s}`, name, more))
+	return s.Request("POST", "/operations", "",
+		fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","reason":"because"%s}`, name, more))
 }
 
 func (s *server) status() httpapitest.Answer {

@@ -55,12 +55,15 @@ func (s *service) know(ctx context.Context, list []delivery.Status) ([]known, er
 }
 
 // head is what a consumer is in, and the message at its head.
-func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Health, missing bool) view.Head {
+func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Health,
+	missing bool) view.Head {
 	is, also := view.In(s.aspects(of, sink, missing)...)
 	h := view.Head{
-		Queue: printable.Name(scope.Short(of.Queue)), Consumer: of.Name, State: is.State, Cause: is.Cause, Also: also,
+		Queue: printable.Name(scope.Short(of.Queue)), Consumer: of.Name, State: is.State, Cause: is.Cause,
+		Also:  also,
 		Since: is.Since, NextTry: is.NextTry, Attempt: of.Tries(),
-		Lag: new(jsonseq.Seq(of.Lag())), Delivered: new(jsonseq.Seq(of.Delivered)), Position: new(jsonseq.Seq(of.Position)),
+		Lag: new(jsonseq.Seq(of.Lag())), Delivered: new(jsonseq.Seq(of.Delivered)),
+		Position: new(jsonseq.Seq(of.Position)),
 	}
 	if !is.Since.IsZero() {
 		h.Age = s.age(is.Since)
@@ -82,7 +85,8 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	return h
 }
 
-func (s *service) aspects(of delivery.Status, sink request.Health, missing bool) (all []view.Aspect) {
+func (s *service) aspects(of delivery.Status, sink request.Health,
+	missing bool) (all []view.Aspect) {
 	is := func(state view.State, cause string, since, next time.Time) {
 		all = append(all, view.Aspect{State: state, Cause: cause, Since: since, NextTry: next})
 	}
@@ -122,7 +126,8 @@ func (s *service) aspects(of delivery.Status, sink request.Health, missing bool)
 		}
 	}
 	if of.Retries() {
-		is(view.Retrying, whyRetries(of.Consumer), cmp.Or(of.FailingSince, of.Last[0].At, of.Failed, of.LeaseUntil), of.RetryAt)
+		is(view.Retrying, whyRetries(of.Consumer),
+			cmp.Or(of.FailingSince, of.Last[0].At, of.Failed, of.LeaseUntil), of.RetryAt)
 	}
 	switch {
 	case of.Starting != "":
@@ -151,7 +156,8 @@ func attempt(scope tenancy.Scope, t request.Attempt) view.Attempt {
 		answer = errtext.Shown(answer, t.Shown)
 	}
 	a := view.Attempt{
-		Attempt: t.N, At: t.At, Ms: t.Took.Milliseconds(), From: jsonseq.Seq(t.From + 1), To: jsonseq.Seq(t.To), Claim: t.Token,
+		Attempt: t.N, At: t.At, Ms: t.Took.Milliseconds(), From: jsonseq.Seq(t.From + 1),
+		To: jsonseq.Seq(t.To), Claim: t.Token,
 		Answer: printable.Name(scope.Words(answer)), Died: t.Died,
 	}
 	if scope.Tenant() == "" { // what is called is the stack's owner's
@@ -162,7 +168,8 @@ func attempt(scope tenancy.Scope, t request.Attempt) view.Attempt {
 
 // verify reads the consumer of a row, and says what is so of it now in the state that is listed;
 // nil where that is over. Two reads.
-func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Context, trouble.Row) (*view.Head, error) {
+func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Context,
+	trouble.Row) (*view.Head, error) {
 	return func(ctx context.Context, row trouble.Row) (*view.Head, error) {
 		of, err := s.deliverer.Inside(request.Inside{}).One(ctx, row.Queue, row.Consumer)
 		if err != nil || !of.Exists() {
@@ -174,7 +181,8 @@ func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Con
 				return nil, err
 			}
 		}
-		missing := row.State == trouble.Missing && row.Seq == of.Delivered+1 && of.Lag() > 0 && of.State == delivery.Idle
+		missing := row.State == trouble.Missing && row.Seq == of.Delivered+1 && of.Lag() > 0 &&
+			of.State == delivery.Idle
 		h := s.head(scope, of, sink, missing)
 		if !h.Is(state) {
 			return nil, nil

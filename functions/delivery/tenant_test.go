@@ -45,8 +45,11 @@ func TestRepliesToOthers(t *testing.T) {
 		}
 	}
 	s.put("@acme/orders", 3)
-	for _, queue := range []string{"@acme/inbox", "@globex/secret", "audit", `@globex/"secret"\`, "@globex/secret" + strings.Repeat("é", 400)} {
-		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err)
+	for _, queue := range []string{"@acme/inbox", "@globex/secret", "audit", `@globex/"secret"\`,
+		"@globex/secret" + strings.Repeat("é", 400)} {
+		check.OK(t,
+			s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: cursor.NoSeq, ID: "a",
+				Body: []byte("1")})[0].Err)
 		seq := int64(7)
 		name := fmt.Sprintf("books-%d", len(queue))
 		done := s.deliver("@acme/orders", name, func(b delivery.Batch) error {
@@ -65,15 +68,19 @@ func TestRepliesToOthers(t *testing.T) {
 	s.put("@acme/asked", 1)
 	done := s.deliver("@acme/asked", "books", func(b delivery.Batch) error {
 		seq := int64(1)
-		if err := b.Reply(delivery.Reply{Queue: "@globex/later", Seq: &seq, Body: []byte("1")}); err != nil {
+		if err := b.Reply(delivery.Reply{Queue: "@globex/later", Seq: &seq,
+			Body: []byte("1")}); err != nil {
 			return err
 		}
-		err := s.sorter.Put(t.Context(), cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})[0].Err
+		err := s.sorter.Put(t.Context(),
+			cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})[0].Err
 		return err
 	})
 	check.Need(t, done.Outcome == delivery.Empty, "%+v", done)
-	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`, `"reason":"to a queue of another: seq 1: conflict"`)
-	as("GET", "/operations", "queue=asked", "", `"action":"reply"`, `to a queue of another"`, "conflict")
+	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`,
+		`"reason":"to a queue of another: seq 1: conflict"`)
+	as("GET", "/operations", "queue=asked", "", `"action":"reply"`, `to a queue of another"`,
+		"conflict")
 	// Operators see all.
 	check.Has(t, s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`), "@globex/later")
 }
@@ -83,7 +90,8 @@ func TestRepliesToOthers(t *testing.T) {
 func TestWhatATenantReadsOfASink(t *testing.T) {
 	s := newTenantServer(t)
 	answered := func(own bool) error {
-		return &sinkkind.AnswerError{Host: "billing.example", Status: 500, Took: time.Second, Text: "the inner words", Own: own}
+		return &sinkkind.AnswerError{Host: "billing.example", Status: 500, Took: time.Second,
+			Text: "the inner words", Own: own}
 	}
 	for i, c := range []struct {
 		fails       error
@@ -98,15 +106,18 @@ func TestWhatATenantReadsOfASink(t *testing.T) {
 		{nil, false, `"answer":{"code":200,"ms":5,`, "inner"},
 		{nil, true, `"text":"the inner words"`, "nothing"},
 	} {
-		queue, consumer := fmt.Sprint("orders-", i), fmt.Sprint("billing-", i) // no failure opens another's circuit
+		// no failure opens another's circuit
+		queue, consumer := fmt.Sprint("orders-", i), fmt.Sprint("billing-", i)
 		s.put("@acme/"+queue, 1)
 		s.deliver("@acme/"+queue, consumer, func(b delivery.Batch) error {
-			b.Answered(delivery.Response{Status: 200, Took: 5 * time.Millisecond, At: s.now, Text: "the inner words", Own: c.own})
+			b.Answered(delivery.Response{Status: 200, Took: 5 * time.Millisecond, At: s.now,
+				Text: "the inner words", Own: c.own})
 			return c.fails
 		})
 		for _, path := range []string{"/consumers", "/claims"} {
 			a := s.RequestAs("org", "acme", "GET", path, "queue="+queue+"&consumer="+consumer, "")
-			if s.Want(path, a, 200); strings.Contains(a.Body, c.never) || path == "/consumers" && !strings.Contains(a.Body, c.want) {
+			if s.Want(path, a, 200); strings.Contains(a.Body, c.never) ||
+				path == "/consumers" && !strings.Contains(a.Body, c.want) {
 				t.Errorf("a tenant reads %s, want %s", a.Body, c.want)
 			}
 		}
@@ -123,8 +134,10 @@ func TestATenantsChain(t *testing.T) {
 	s := newTenantServer(t)
 	s.put("@acme/orders", 2)
 	check.Get(s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First))
-	seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders", "billing"))
-	c, made, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
+	seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders",
+		"billing"))
+	c, made, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen,
+		request.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
 	check.Need(t, err == nil && made, "%+v, %v", c, err)
 	c, made, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour))
 	check.Need(t, err == nil && made, "%+v, %v", c, err)
@@ -167,11 +180,14 @@ func FuzzTenant(f *testing.F) {
 		claims := check.Get(delivery.NewClaims(deliverer, nil))
 		others := []string{"@globex/q", "q"}
 		for _, queue := range append(others, "@acme/q") {
-			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)})[0].Err)
+			check.OK(t,
+				sorter.Put(t.Context(),
+					cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)})[0].Err)
 			check.Get(deliverer.Create(t.Context(), queue, "c", delivery.First))
 			a, err := claims.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
 			check.Need(t, err == nil && a.Outcome == delivery.OK, "%+v, %v", a, err)
-			check.Get(claims.Prepare(t.Context(), delivery.Held{Queue: queue, Consumer: "c", Token: a.Token}))
+			check.Get(claims.Prepare(t.Context(),
+				delivery.Held{Queue: queue, Consumer: "c", Token: a.Token}))
 		}
 		look := func() (all string) {
 			for _, queue := range others {
@@ -188,9 +204,12 @@ func FuzzTenant(f *testing.F) {
 				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
 			},
 		}))
-		answer, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
+		answer, err := runtime.Around(io.Discard, headroom,
+			(&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api().
+				Handle)(t.Context(), event)
 		var got struct{ StatusCode int }
-		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 && got.StatusCode < 500,
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 &&
+			got.StatusCode < 500,
 			"%s, %v", answer, err)
 		for _, secret := range []string{"of @globex", "of q"} {
 			check.That(t, !strings.Contains(string(answer), secret) || strings.Contains(body+query, secret),
@@ -211,11 +230,13 @@ func TestWhoAsked(t *testing.T) {
 	pause := `{"action":"pause","queue":%q,"consumer":"c","reason":"r","id":%q}`
 	s.Want("made by ben", s.by(ben, "POST", "/consumers", "", `{"queue":"q","consumer":"c"}`), 200)
 	s.Want("paused by ben", s.by(ben, "POST", "/operations", "", fmt.Sprintf(pause, "q", "1")), 200)
-	s.Want("paused by ann", s.by(ann, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")), 200)
+	s.Want("paused by ann", s.by(ann, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")),
+		200)
 	check.Has(t, s.Invoke(fmt.Sprintf(pause, "@acme/q", "3")), `"paused"`)
 	byBen, byApp := `"action":"create","consumer":"c","reason":"","request":{"start":"first"},"who":{"kind":"jwt","name":"ben","client":"app"}`, `"id":"1","action":"pause","consumer":"c","reason":"r","who":{"kind":"jwt","name":"ben","client":"app"}`
 	s.Want("to ann", s.by(ann, "GET", "/operations", "queue=%40acme%2Fq", ""), 200, byBen, byApp,
-		`"reason":"r","who":{"kind":"iam","name":"arn:aws:iam::1:user/ann"}`, `"reason":"r","who":{"kind":"direct"}`)
+		`"reason":"r","who":{"kind":"iam","name":"arn:aws:iam::1:user/ann"}`,
+		`"reason":"r","who":{"kind":"direct"}`)
 	s.Want("to ben", s.by(ben, "GET", "/operations", "queue=q", ""), 200, byBen, byApp,
 		`"reason":"r","who":{"kind":"iam"}`, `"reason":"r","who":{"kind":"direct"}`)
 }
@@ -237,8 +258,12 @@ func TestQuotasOfReplies(t *testing.T) {
 	as := func(method, body string) httpapitest.Answer {
 		return s.RequestAs("org", "acme", method, "/claims", "", body)
 	}
-	s.Want("a claim", as("POST", `{"queue":"orders","consumer":"billing","request":"r","leaseSeconds":3600}`), 200, `"token":"1-r"`)
-	s.Want("prepared", as("PATCH", `{"action":"prepare","queue":"orders","consumer":"billing","token":"1-r"}`), 200, `"outcome":"OK"`)
+	s.Want("a claim",
+		as("POST", `{"queue":"orders","consumer":"billing","request":"r","leaseSeconds":3600}`), 200,
+		`"token":"1-r"`)
+	s.Want("prepared",
+		as("PATCH", `{"action":"prepare","queue":"orders","consumer":"billing","token":"1-r"}`), 200,
+		`"outcome":"OK"`)
 	commit := func(queues ...string) httpapitest.Answer {
 		replies := ""
 		for i, queue := range queues {
@@ -249,20 +274,24 @@ func TestQuotasOfReplies(t *testing.T) {
 	window := func() { s.now = s.now.Truncate(time.Minute).Add(time.Minute) }
 	taken := func(queue string) {
 		t.Helper()
-		s.Want("others' share", s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"c"}`), 200)
+		s.Want("others' share", s.RequestAs("org", "acme", "POST", "/consumers", "",
+			`{"queue":"`+queue+`","consumer":"c"}`), 200)
 	}
 	window()
 	taken("other")
 	s.Want("to a new queue, where another was made", commit("a"), 429, `"quota":"newQueues"`)
-	s.Want("eleven replies, where nine are left", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"newQueues"`)
+	s.Want("eleven replies, where nine are left",
+		commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"newQueues"`)
 	s.Want("one more", commit("other"), 429, `"quota":"messages"`)
 	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/a")), cursor.ErrNoQueue)
 	window()
-	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"outcome":"OK"`)
+	s.Want("more than a window has, to two new queues",
+		commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"outcome":"OK"`)
 	// The queue that a new consumer makes is one as any other.
 	s.limited(quota.Amounts{quota.NewQueues: 1})
 	create := func(queue, consumer string) httpapitest.Answer {
-		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
+		return s.RequestAs("org", "acme", "POST", "/consumers", "",
+			`{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
 	}
 	s.Want("a new queue", create("n1", "c"), 200, `"queue":"n1"`)
 	s.Want("another", create("n2", "c"), 429, `"quota":"newQueues"`)
@@ -282,7 +311,8 @@ func TestQuotasOfOperations(t *testing.T) {
 	s.before = func(ddb.Request) { touched++ }
 	window := func() { s.now, touched = s.now.Truncate(time.Minute).Add(time.Minute), 0 }
 	rewind := func(start string) httpapitest.Answer {
-		return s.RequestAs("org", "acme", "POST", "/operations", "", `{"action":"rewind","queue":"q","consumer":"billing","start":`+start+`,"reason":"r"}`)
+		return s.RequestAs("org", "acme", "POST", "/operations", "",
+			`{"action":"rewind","queue":"q","consumer":"billing","start":`+start+`,"reason":"r"}`)
 	}
 	put := func(body string) httpapitest.Answer {
 		return s.RequestAs("org", "acme", "PUT", "/endpoints", "", `{"consumer":"hooks",`+body+`}`)
@@ -314,5 +344,6 @@ func TestQuotasOfOperations(t *testing.T) {
 		check.Has(t, s.Invoke(`{"action":"rewind","queue":"@acme/q","consumer":"billing","start":1,"reason":"r"}`), `"status":200`)
 	}
 	s.Want("one of a queue that is not there", s.RequestAs("org", "acme", "POST", "/operations", "",
-		`{"action":"rewind","queue":"none","consumer":"billing","start":1,"reason":"r"}`), 404, `"code":"no-queue"`)
+		`{"action":"rewind","queue":"none","consumer":"billing","start":1,"reason":"r"}`), 404,
+		`"code":"no-queue"`)
 }

@@ -39,7 +39,8 @@ func (c *call) put(ctx context.Context) (*intake.Put, error) {
 	for _, m := range members {
 		if m.Name == "messages" {
 			if len(members) > 1 {
-				return nil, invalid.New(invalid.Clash, "messages", "must stand alone: what is beside it belongs into each message")
+				return nil, invalid.New(invalid.Clash, "messages",
+					"must stand alone: what is beside it belongs into each message")
 			}
 			return p, readList(p, m.Value, key)
 		}
@@ -49,7 +50,8 @@ func (c *call) put(ctx context.Context) (*intake.Put, error) {
 }
 
 func (c *call) newPut() *intake.Put {
-	return &intake.Put{Scope: c.Scope, Tenant: c.Tenant(), Quotas: c.quotas, Log: c.log, Trace: c.Trace()}
+	return &intake.Put{Scope: c.Scope, Tenant: c.Tenant(), Quotas: c.quotas, Log: c.log,
+		Trace: c.Trace()}
 }
 
 // directKey takes the member that is to a direct invoke what the header Idempotency-Key is to HTTP.
@@ -63,7 +65,8 @@ func directKey(members []strictjson.Member) (string, []strictjson.Member, error)
 	case err != nil:
 		return "", nil, invalid.Named("idempotencyKey", err)
 	case key == "" || len(key) > cursor.MaxID:
-		return "", nil, invalid.New(invalid.TextCode(key, cursor.MaxID), "idempotencyKey", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(key), cursor.MaxID))
+		return "", nil, invalid.New(invalid.TextCode(key, cursor.MaxID), "idempotencyKey",
+			fmt.Sprintf("has %d bytes: it must have 1 to %d", len(key), cursor.MaxID))
 	}
 	return key, rest, nil
 }

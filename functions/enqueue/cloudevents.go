@@ -113,7 +113,9 @@ func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error 
 	if to.given.Queue == "" {
 		m.Queue = e.Queue()
 		if len(m.Queue) > cursor.MaxQueueName {
-			return invalid.New(invalid.TooLarge, "source", fmt.Sprintf("and subject have %d bytes together: at most %d are taken as a queue's name", len(m.Queue), cursor.MaxQueueName))
+			return invalid.New(invalid.TooLarge, "source",
+				fmt.Sprintf("and subject have %d bytes together: at most %d are taken as a queue's name",
+					len(m.Queue), cursor.MaxQueueName))
 		}
 	}
 	if to.given.ID == "" {

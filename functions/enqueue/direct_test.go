@@ -17,7 +17,9 @@ import (
 // invoked is the context of a call by a qualifier, with an operation in its client context where
 // there is one.
 func invoked(ctx context.Context, qualifier, operation string) context.Context {
-	call := &lambdacontext.LambdaContext{InvokedFunctionArn: "arn:aws-cn:lambda:cn-north-1:123456789012:function:enqueue"}
+	call := &lambdacontext.LambdaContext{
+		InvokedFunctionArn: "arn:aws-cn:lambda:cn-north-1:123456789012:function:enqueue",
+	}
 	if qualifier != "" {
 		call.InvokedFunctionArn += ":" + qualifier
 	}
@@ -53,9 +55,11 @@ func forged() []string {
 func requests(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for _, authorizer := range []string{`{"iam":{"userArn":"arn:aws:iam::1:root"}}`, `{"jwt":{"claims":{"t":"globex"}}}`} {
+	for _, authorizer := range []string{`{"iam":{"userArn":"arn:aws:iam::1:root"}}`,
+		`{"jwt":{"claims":{"t":"globex"}}}`} {
 		event := httpapitest.V2("PUT", "/queues", "", `{"queue":"victim","policy":"skip"}`, false)
-		event = strings.Replace(event, `"requestContext":{`, `"author":"ann","n":1,"requestContext":{"authorizer":`+authorizer+`,`, 1)
+		event = strings.Replace(event, `"requestContext":{`,
+			`"author":"ann","n":1,"requestContext":{"authorizer":`+authorizer+`,`, 1)
 		check.Need(t, strings.Contains(event, "globex") || strings.Contains(event, "root"),
 			"no authorizer in %s", event)
 		all = append(all, event)
@@ -68,9 +72,12 @@ func requests(t *testing.T) []string {
 // tenants and without.
 func TestEventsAreNoOrders(t *testing.T) {
 	for _, claim := range []string{"", "t"} {
-		for alias, events := range map[string][]string{"live": forged()[:5], putAlias: append(forged(), requests(t)...)} {
+		for alias, events := range map[string][]string{"live": forged()[:5],
+			putAlias: append(forged(), requests(t)...)} {
 			for _, event := range events {
-				s := newServer(t, func(s *service) { s.events, s.tenantClaim = raw(mapping.Texts{Queue: "author", Seq: "n"}), claim })
+				s := newServer(t, func(s *service) {
+					s.events, s.tenantClaim = raw(mapping.Texts{Queue: "author", Seq: "n"}), claim
+				})
 				answer := s.invokeAs(t, invoked(t.Context(), alias, ""), event)
 				m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "ann", 1)
 				check.That(t, err == nil && found && string(m.Body) == event &&
@@ -130,9 +137,12 @@ func TestOrdersBesideTheDocument(t *testing.T) {
 // the alias put, so that Lambda repeats the call; any other caller is answered.
 func TestEventsComeAgain(t *testing.T) {
 	s := newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", Seq: "n"}) })
-	order := func(document string) { s.invokeAs(t, invoked(t.Context(), "live", "configure"), document) }
+	order := func(document string) {
+		s.invokeAs(t, invoked(t.Context(), "live", "configure"), document)
+	}
 	order(`{"queue":"ann","maxAhead":3}`)
-	const far, list = `{"author":"ann","n":9}`, `[{"author":"ann","n":1},{"author":"ann","n":9},{"author":"bob","n":1}]`
+	const far, list = `{"author":"ann","n":9}`,
+		`[{"author":"ann","n":1},{"author":"ann","n":9},{"author":"bob","n":1}]`
 	for _, event := range []string{far, list} {
 		answer, err := s.handle(invoked(t.Context(), putAlias, ""), json.RawMessage(event))
 		check.That(t, err != nil && answer == nil, "%s, by put: %s, %v", event, answer, err)

@@ -61,7 +61,8 @@ func (c *call) directTexts() (given mapping.Texts, event json.RawMessage, key st
 
 // events adds a message of each raw event to a put: of one object, or of each element of an array.
 // The event, byte for byte, is the body. With each, all is one event.
-func (c *call) addEvents(put *intake.Put, m *mapping.Mapping, raw json.RawMessage, key string) error {
+func (c *call) addEvents(put *intake.Put, m *mapping.Mapping, raw json.RawMessage,
+	key string) error {
 	put.Events = true
 	if m.Splits() {
 		list, err := m.Split(c.eventOf(raw))
@@ -92,7 +93,8 @@ func (c *call) addEvents(put *intake.Put, m *mapping.Mapping, raw json.RawMessag
 }
 
 // addEvent adds the message of a raw event, which is an object.
-func (c *call) addEvent(put *intake.Put, m *mapping.Mapping, raw json.RawMessage, key string) error {
+func (c *call) addEvent(put *intake.Put, m *mapping.Mapping, raw json.RawMessage,
+	key string) error {
 	e := c.eventOf(raw)
 	if err := e.Object(); err != nil {
 		return invalid.Named("body", err)
@@ -118,7 +120,8 @@ func (c *call) place(m *mapping.Mapping, to *cursor.Message, event json.RawMessa
 	if err != nil {
 		return err
 	}
-	to.Queue, to.ID, to.Seq, to.First, to.KeyParts, to.KeyType, to.Prev = found.Queue, found.ID, found.Seq, found.First, found.KeyParts, found.KeyType, found.Prev
+	to.Queue, to.ID, to.Seq, to.First, to.KeyParts, to.KeyType, to.Prev = found.Queue, found.ID,
+		found.Seq, found.First, found.KeyParts, found.KeyType, found.Prev
 	if to.Attributes == nil {
 		to.Attributes = found.Attributes
 	}

@@ -56,7 +56,8 @@ var exchange = regexp.MustCompile(`(?m)^(PUT|POST) +(/[a-z]+) +(\{.*\})$(?:\n(\d
 func TestKeyedExamples(t *testing.T) {
 	page := check.Get(os.ReadFile("../../docs/concepts.md"))
 	s := newServer(t, nil)
-	s.now = time.Date(2026, 5, 6, 7, 8, 10, 0, time.UTC) // the page's day: at an earlier time its key is ahead
+	// the page's day: at an earlier time its key is ahead
+	s.now = time.Date(2026, 5, 6, 7, 8, 10, 0, time.UTC)
 	all := exchange.FindAllStringSubmatch(string(page), -1)
 	for _, e := range all {
 		status := map[string]int{"202": 202, "": 200}[e[4]]
@@ -78,11 +79,13 @@ func TestPushesSortAsThePageSays(t *testing.T) {
 	for name, path := range members {
 		query.Set(name, path)
 	}
-	const created, forced, deleted = `true,"deleted":false`, `false,"deleted":false`, `false,"deleted":true`
+	const created, forced, deleted = `true,"deleted":false`, `false,"deleted":false`,
+		`false,"deleted":true`
 	var pushes []string
 	for i, does := range []string{created, created, forced, deleted, created, forced, deleted} {
-		pushes = append(pushes, fmt.Sprintf(`{"created":%s,"repository":{"full_name":"o/r","pushed_at":%d}}`,
-			does, 1_767_323_045+min(i, 4)))
+		pushes = append(pushes,
+			fmt.Sprintf(`{"created":%s,"repository":{"full_name":"o/r","pushed_at":%d}}`,
+				does, 1_767_323_045+min(i, 4)))
 	}
 	s := newServer(t, nil)
 	for i, n := range rand.New(rand.NewPCG(1, 2)).Perm(len(pushes)) {

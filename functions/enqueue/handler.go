@@ -39,7 +39,8 @@ func (s *service) on(do operation) httpapi.Operation {
 }
 
 func (s *service) api() *httpapi.API {
-	put := httpapi.Route{Method: http.MethodPost, Resource: "messages", Name: "put", Do: s.on(putMessages)}
+	put := httpapi.Route{Method: http.MethodPost, Resource: "messages", Name: "put",
+		Do: s.on(putMessages)}
 	routes := []httpapi.Route{
 		put,
 		{Method: http.MethodGet, Resource: "messages", Name: "read", Do: s.on(readMessages)},

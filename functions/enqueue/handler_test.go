@@ -81,43 +81,56 @@ func (s *server) logsHave(parts ...string) {
 }
 
 func (s *server) put(seq int64, body string) httpapitest.Answer {
-	return s.Request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"body":%s}`, seq, body))
+	return s.Request("POST", "/messages", "",
+		fmt.Sprintf(`{"queue":"q","seq":%d,"body":%s}`, seq, body))
 }
 
 func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("settings", s.Request("PUT", "/queues", "", `{"queue":"q","maxAhead":3,"policy":"skip","gapAfter":"90s"}`), 200,
+	s.Want("settings", s.Request("PUT", "/queues", "",
+		`{"queue":"q","maxAhead":3,"policy":"skip","gapAfter":"90s"}`), 200,
 		`"maxAhead":3`, `"gapAfter":"1m30s"`, `"position":0`)
 	s.Want("advanced", s.put(1, `"a"`), 200, `"outcome":"advanced"`, `"old":0,"new":1`)
 	s.Want("duplicate", s.put(1, `"a"`), 200, `"outcome":"duplicate"`)
-	s.Want("conflict", s.put(1, `"b"`), 409, "problems/conflict", `"outcome":"conflict"`, `"position":1`)
+	s.Want("conflict", s.put(1, `"b"`), 409, "problems/conflict", `"outcome":"conflict"`,
+		`"position":1`)
 	s.Want("parked", s.put(3, `"c"`), 202, `"outcome":"parked"`)
 	s.Want("full", s.put(9, `"d"`), 429, "problems/full", `"maxAhead":3`, `"position":1`)
-	s.Want("full in a batch", s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q","seq":3,"body":"c"}]}`), 200,
+	s.Want("full in a batch", s.Request("POST", "/messages", "",
+		`{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q","seq":3,"body":"c"}]}`), 200,
 		`"outcome":"full","queue":"q","seq":9,"old":1,"new":1,"maxAhead":3`)
-	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`, `use another one, and put \"first\": 0 beside its first message`)
+	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`,
+		`use another one, and put \"first\": 0 beside its first message`)
 	a := s.put(9, `"d"`)
 	check.That(t, a.Headers["retry-after"] != "", "full without Retry-After: %v", a.Headers)
 	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[{"from":2,"to":2,"since":`)
 	s.now = s.now.Add(time.Hour)
-	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`, `"gapAgeSeconds":3600`, `"parked":1,`)
+	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`,
+		`"gapAgeSeconds":3600`, `"parked":1,`)
 	s.Want("before the gap", s.Request("POST", "/messages", "", `{"messages":[{"queue":"aged","seq":2,"body":1},{"queue":"aged","seq":4,"body":1}]}`), 200)
 	s.now = s.now.Add(time.Hour)
-	s.Want("a move to an old gap", s.Request("POST", "/messages", "", `{"queue":"aged","seq":1,"body":1}`), 200)
-	s.Want("its age", s.Request("GET", "/queues", "queue=aged", ""), 200, `"gapAgeSeconds":3600`, `"position":2`)
+	s.Want("a move to an old gap",
+		s.Request("POST", "/messages", "", `{"queue":"aged","seq":1,"body":1}`), 200)
+	s.Want("its age", s.Request("GET", "/queues", "queue=aged", ""), 200, `"gapAgeSeconds":3600`,
+		`"position":2`)
 	s.now = s.now.Add(-time.Hour)
 	check.Get(s.sorter(t).Sweep(t.Context(), cursor.SweepOptions{}))
 	s.Want("late", s.put(2, `"f"`), 410, "problems/late")
-	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `"seq":1,"body":"a"`, `"seq":2,`, `"tombstone":`, `"last":3`)
+	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `"seq":1,"body":"a"`, `"seq":2,`,
+		`"tombstone":`, `"last":3`)
 	s.Want("no queue", s.Request("GET", "/queues", "queue=other", ""), 404, "problems/no-queue")
 	s.Request("PUT", "/queues", "", `{"queue":"async","mode":"async"}`)
 	s.Want("stored", s.post("", `{"queue":"async","seq":1,"body":1}`), 202, `"outcome":"stored"`)
-	s.Want("first fixed", s.Request("PUT", "/queues", "", `{"queue":"q","first":5}`), 409, "problems/setting-fixed")
+	s.Want("first fixed", s.Request("PUT", "/queues", "", `{"queue":"q","first":5}`), 409,
+		"problems/setting-fixed")
 	s.logsHave(`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Parked":1`, `"Advances":1`)
 	// A seq beyond what JSON readers take is a text.
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"far","first":"9223372036854775806"}`), 200, `"first":"9223372036854775806"`)
-	s.Want("put", s.Request("POST", "/messages", "", `{"queue":"far","seq":"9223372036854775806","body":1}`), 200, `"seq":"9223372036854775806"`)
-	s.Want("put as a number", s.Request("POST", "/messages", "", `{"queue":"far","seq":9223372036854775807,"body":1}`), 200, `"new":"9223372036854775807"`)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"far","first":"9223372036854775806"}`),
+		200, `"first":"9223372036854775806"`)
+	s.Want("put", s.Request("POST", "/messages", "",
+		`{"queue":"far","seq":"9223372036854775806","body":1}`), 200, `"seq":"9223372036854775806"`)
+	s.Want("put as a number", s.Request("POST", "/messages", "",
+		`{"queue":"far","seq":9223372036854775807,"body":1}`), 200, `"new":"9223372036854775807"`)
 }
 
 func TestBatch(t *testing.T) {
@@ -126,19 +139,22 @@ func TestBatch(t *testing.T) {
 		s.through(t, door)
 		a := s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"body":{}},{"queue":"q","seq":"1","body":null},{"queue":"p","seq":7,"body":[]}]}`)
 		s.Want("batch", a, 200, `{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":0,"new":2}`,
-			`{"status":200,"outcome":"advanced","queue":"q","seq":1,`, `{"status":202,"outcome":"parked","queue":"p","seq":7,`)
+			`{"status":200,"outcome":"advanced","queue":"q","seq":1,`,
+			`{"status":202,"outcome":"parked","queue":"p","seq":7,`)
 		var many strings.Builder
 		for i := range intake.MaxMessages + 1 {
 			fmt.Fprintf(&many, `,{"queue":"q","seq":%d,"body":0}`, i+1)
 		}
-		s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"code":"out-of-range"`, `"field":"messages"`, "at most 500")
+		s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`),
+			400, `"code":"out-of-range"`, `"field":"messages"`, "at most 500")
 	}
 }
 
 // TestBodiesAreDeliveredByteForByte: what a JSON reader would call the same is not the same.
 func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 	s := newServer(t, nil)
-	bodies := []string{`{"b":1,"a":2}`, `1.0`, `"<&>\u00e9é"`, `{ "spaced" :  [ 1 ,2 ] }`, `1e400`, `null`, `"\ud800"`, `{"a":1,"a":2}`}
+	bodies := []string{`{"b":1,"a":2}`, `1.0`, `"<&>\u00e9é"`, `{ "spaced" :  [ 1 ,2 ] }`, `1e400`,
+		`null`, `"\ud800"`, `{"a":1,"a":2}`}
 	for i, body := range bodies {
 		s.Want(body, s.put(int64(i)+1, body), 200, "advanced")
 		m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", int64(i)+1)
@@ -163,9 +179,14 @@ func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 	}
 	binary := base64.StdEncoding.EncodeToString([]byte{0, 0xff, 1})
 	next := len(bodies) + 1
-	s.Want("binary", s.Request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`, next, binary)), 200)
-	s.Want("binary read", s.Request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""), 200,
-		`"bodyBase64":"`+binary+`"`, `"contentType":"application/octet-stream"`, `"attributes":{"a":"b"}`, `"id":"i"`)
+	s.Want("binary",
+		s.Request("POST", "/messages", "",
+			fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`, next,
+				binary)), 200)
+	s.Want("binary read", s.Request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""),
+		200,
+		`"bodyBase64":"`+binary+`"`, `"contentType":"application/octet-stream"`, `"attributes":{"a":"b"}`,
+		`"id":"i"`)
 }
 
 // refusing is an engine that does not answer puts of a queue's messages.
@@ -185,16 +206,22 @@ func (r refusing) Do(ctx context.Context, request ddb.Request) (ddb.Answer, erro
 // may be stored, and whose caller has to come again.
 func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 	var names cursor.Names
-	store, err := cursor.NewStore(refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
+	store, err := cursor.NewStore(
+		refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
 	check.OK(t, err)
 	s := newServer(t, func(service *service) {
 		if service.sorter, err = cursor.New(store, nil); err != nil {
 			t.Fatal(err)
 		}
 	})
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"a","kind":"keyed","keyType":"number"}`), 200)
-	s.Want("both", s.Request("POST", "/messages", "", `{"messages":[{"queue":"a","seq":1,"body":1},{"queue":"b","seq":1,"body":1}]}`), 503, "repeating the request is safe")
-	s.Want("alone", s.Request("POST", "/messages", "", `{"messages":[{"queue":"a","seq":1,"body":1}]}`), 400, `"field":"messages[0].seq"`)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"a","kind":"keyed","keyType":"number"}`),
+		200)
+	s.Want("both",
+		s.Request("POST", "/messages", "",
+			`{"messages":[{"queue":"a","seq":1,"body":1},{"queue":"b","seq":1,"body":1}]}`), 503,
+		"repeating the request is safe")
+	s.Want("alone", s.Request("POST", "/messages", "",
+		`{"messages":[{"queue":"a","seq":1,"body":1}]}`), 400, `"field":"messages[0].seq"`)
 }
 
 // TestAnswersStayBelowLambdas6MB: whatever the messages hold, an answer is one that Lambda takes,
@@ -220,7 +247,8 @@ func TestAnswersStayBelowLambdas6MB(t *testing.T) {
 				check.OK(t, sorter.Put(t.Context(), m)[0].Err)
 			}
 			for after := int64(0); after < all; {
-				raw := s.Invoke(httpapitest.V2("GET", "/messages", fmt.Sprintf("queue=q&limit=1000&after=%d", after), "", false))
+				raw := s.Invoke(httpapitest.V2("GET", "/messages",
+					fmt.Sprintf("queue=q&limit=1000&after=%d", after), "", false))
 				check.Need(t, len(raw) <= most,
 					"an answer of %d bytes, and Lambda's have at most %d", len(raw), most)
 				var answer struct {
@@ -250,11 +278,17 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	}
 	s := newServer(t, nil)
 	s.Raw(httpapitest.V1("POST", "/messages", nil, document))
-	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/queues", url.Values{"queue": {"q/ü"}}, "")), 200, `"position":1`)
-	s.Want("REST API, a parameter twice", s.Raw(httpapitest.V1("GET", "/queues", url.Values{"queue": {"a", "b"}}, "")), 400, `"field":"queue"`)
-	s.Want("HTTP API, a parameter", s.Raw(httpapitest.V2("GET", "/queues", "queue=q%2F%C3%BC", "", false)), 200, `"position":1`)
-	s.Want("broken base64", s.Raw(httpapitest.V2("POST", "/messages", "", "%", true)), 400, `"field":"request body"`)
-	s.Want("no route", s.Raw(httpapitest.V2("POST", "/other", "", "", false)), 404, "problems/no-route")
+	s.Want("REST API, a parameter",
+		s.Raw(httpapitest.V1("GET", "/queues", url.Values{"queue": {"q/ü"}}, "")), 200, `"position":1`)
+	s.Want("REST API, a parameter twice",
+		s.Raw(httpapitest.V1("GET", "/queues", url.Values{"queue": {"a", "b"}}, "")), 400,
+		`"field":"queue"`)
+	s.Want("HTTP API, a parameter",
+		s.Raw(httpapitest.V2("GET", "/queues", "queue=q%2F%C3%BC", "", false)), 200, `"position":1`)
+	s.Want("broken base64", s.Raw(httpapitest.V2("POST", "/messages", "", "%", true)), 400,
+		`"field":"request body"`)
+	s.Want("no route", s.Raw(httpapitest.V2("POST", "/other", "", "", false)), 404,
+		"problems/no-route")
 	a := s.Raw(httpapitest.V2("DELETE", "/messages", "", "", false))
 	check.That(t, a.Status == 405 && a.Headers["allow"] == "GET, POST", "no method: %+v", a)
 }
@@ -287,11 +321,15 @@ func TestDirectInvoke(t *testing.T) {
 func TestRawEvents(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"full.name":"octo/repo","id":17},"delivery":{"number":1},"messages":[1]}`
-	s.Want("by the query", s.Request("POST", "/messages", "queue=repository.full%5C.name&seq=delivery.number", event), 200, `"queue":"octo/repo"`)
+	s.Want("by the query", s.Request("POST", "/messages",
+		"queue=repository.full%5C.name&seq=delivery.number", event), 200, `"queue":"octo/repo"`)
 	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "octo/repo", 1)
 	check.That(t, err == nil && string(m.Body) == event, "body %q, %v; want the event", m.Body, err)
-	s.Want("a number as the queue", s.Request("POST", "/messages", "queue=repository.id&seq=delivery.number", event), 200, `"queue":"17"`)
-	s.Want("several", s.Request("POST", "/messages", "queue=a&seq=n", `[{"a":"x","n":2},{"a":"x","n":"1"}]`), 200, `"results"`, `"new":2`)
+	s.Want("a number as the queue",
+		s.Request("POST", "/messages", "queue=repository.id&seq=delivery.number", event), 200,
+		`"queue":"17"`)
+	s.Want("several", s.Request("POST", "/messages", "queue=a&seq=n",
+		`[{"a":"x","n":2},{"a":"x","n":"1"}]`), 200, `"results"`, `"new":2`)
 	for query, field := range map[string]string{
 		"queue=repository.name&seq=delivery.number": "queue",
 		"queue=repository.id&seq=delivery":          "seq",
@@ -303,7 +341,8 @@ func TestRawEvents(t *testing.T) {
 	}
 
 	s = newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", Seq: "n"}) })
-	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","n":1}`), 200, `"queue":"ann"`)
+	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","n":1}`),
+		200, `"queue":"ann"`)
 	for event, want := range map[string]string{
 		`{"author":"ann","n":2}`:                            `"new":2`,
 		`[{"author":"eve","n":1}]`:                          `"results"`,
@@ -319,33 +358,53 @@ func TestRawEvents(t *testing.T) {
 func TestRawEventsOfWebhooks(t *testing.T) {
 	s := newServer(t, nil)
 	headers := map[string]string{"X-GitHub-Delivery": "d1", "X-GitHub-Hook-ID": "h1"}
-	query := "queue=" + url.QueryEscape("customer.name | account.id | 'none'") + "&id=" + url.QueryEscape("@header(X-GitHub-Delivery),@header(X-GitHub-Hook-ID)")
-	for want, event := range map[string]string{"c": `{"customer":{"name":"c"}}`, "7": `{"customer":null,"account":{"id":7}}`, "none": `{"customer":{"name":null},"account":[]}`} {
+	query := "queue=" + url.QueryEscape("customer.name | account.id | 'none'") + "&id=" +
+		url.QueryEscape("@header(X-GitHub-Delivery),@header(X-GitHub-Hook-ID)")
+	for want, event := range map[string]string{"c": `{"customer":{"name":"c"}}`,
+		"7": `{"customer":null,"account":{"id":7}}`, "none": `{"customer":{"name":null},"account":[]}`} {
 		s.Want(want, s.with(headers, query, event), 200, `"queue":"`+want+`","seq":1`)
 	}
 	headers["X-GitHub-Hook-ID"] = "h2"
 	s.Want("another app", s.with(headers, query, `{"account":{"id":7}}`), 200, `"queue":"7","seq":2`)
-	s.Want("again", s.with(headers, query, `{"account":{"id":7}}`), 200, `duplicate`, `"queue":"7","seq":2`)
+	s.Want("again", s.with(headers, query, `{"account":{"id":7}}`), 200, `duplicate`,
+		`"queue":"7","seq":2`)
 
-	query = "queue=q&prefix=p/&id=id&attributes=" + url.QueryEscape(`{"event":"@header(X-Event)","kind":"k"}`)
-	s.Want("attributes", s.with(map[string]string{"X-Event": "push"}, query, `{"q":"r","id":1}`), 200, `"queue":"p/r"`)
+	query = "queue=q&prefix=p/&id=id&attributes=" +
+		url.QueryEscape(`{"event":"@header(X-Event)","kind":"k"}`)
+	s.Want("attributes", s.with(map[string]string{"X-Event": "push"}, query, `{"q":"r","id":1}`), 200,
+		`"queue":"p/r"`)
 	s.Want("read", s.get("/messages", "queue=p/r"), 200, `"attributes":{"event":"push"}`)
 	s.Want("no attributes", s.post("queue=q&id=id&attributes=x", `{}`), 400, `"field":"attributes"`)
-	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") + "&id=id"
-	s.Want("a list", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`, `"queue":"page","seq":2`)
-	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`, `"body":{"id":"b","x":1}`)
-	s.Want("two under one id", s.with(map[string]string{"X-A": "b"}, query, `{"object":"twins","entry":[{"id":"a"},{"id":"a","x":1},{"id":"a"},{"id":"b"}]}`), 200,
-		`{"status":200,"outcome":"advanced","queue":"twins","seq":1,`, `{"status":409,"outcome":"conflict","queue":"twins","seq":1,`,
-		`{"status":200,"outcome":"duplicate","queue":"twins","seq":1,`, `{"status":200,"outcome":"advanced","queue":"twins","seq":2,`)
-	s.Want("two of one seq", s.post("queue=q&seq=n", `[{"q":"numbers","n":1},{"q":"numbers","n":1,"x":1}]`), 200, `{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)
+	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") +
+		"&id=id"
+	s.Want("a list",
+		s.with(map[string]string{"X-A": "b"}, query,
+			`{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`,
+		`"queue":"page","seq":2`)
+	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`,
+		`"body":{"id":"b","x":1}`)
+	s.Want("two under one id", s.with(map[string]string{"X-A": "b"}, query,
+		`{"object":"twins","entry":[{"id":"a"},{"id":"a","x":1},{"id":"a"},{"id":"b"}]}`), 200,
+		`{"status":200,"outcome":"advanced","queue":"twins","seq":1,`,
+		`{"status":409,"outcome":"conflict","queue":"twins","seq":1,`,
+		`{"status":200,"outcome":"duplicate","queue":"twins","seq":1,`,
+		`{"status":200,"outcome":"advanced","queue":"twins","seq":2,`)
+	s.Want("two of one seq",
+		s.post("queue=q&seq=n", `[{"q":"numbers","n":1},{"q":"numbers","n":1,"x":1}]`), 200,
+		`{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)
 	full := s.post("queue=q&seq=n",
 		`[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`)
 	check.That(t, strings.Count(full.Body, `"outcome":"full"`) == 2,
 		"two too far ahead: %s", full.Body)
-	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" + url.QueryEscape("userId | anonymousId")
+	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" +
+		url.QueryEscape("userId | anonymousId")
 	s.Want("a batch of Segment", s.with(map[string]string{"X-A": "b"}, segment, `{"batch":[{"messageId":"m1","userId":"u"},{"messageId":"m2","userId":null,"anonymousId":"n"}]}`), 200, `"queue":"u","seq":1`, `"queue":"n","seq":1`)
-	s.Want("none", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[]}`), 400, `"field":"each"`, "empty list")
-	s.Want("no id", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"c"},{"id":null}]}`), 400, `"field":"messages[1].id"`, "id is null")
+	s.Want("none", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[]}`), 400,
+		`"field":"each"`, "empty list")
+	s.Want("no id",
+		s.with(map[string]string{"X-A": "b"}, query,
+			`{"object":"page","entry":[{"id":"c"},{"id":null}]}`), 400, `"field":"messages[1].id"`,
+		"id is null")
 }
 
 // TestRawEventsByTheirReceipt: a repeat has the key of the first.
@@ -354,13 +413,16 @@ func TestRawEventsByTheirReceipt(t *testing.T) {
 	query := "queue='r'&id=id&keyType=time&key=" + url.QueryEscape("updated_at | @received")
 	s.Want("first", s.post(query, `{"id":"a","updated_at":null}`), 202, `waiting`)
 	s.now = s.now.Add(time.Second)
-	s.Want("with a key", s.post(query, `{"id":"b","updated_at":"2026-01-02T03:04:05.5Z"}`), 202, `waiting`)
+	s.Want("with a key", s.post(query, `{"id":"b","updated_at":"2026-01-02T03:04:05.5Z"}`), 202,
+		`waiting`)
 	s.Want("again", s.post(query, `{"id":"a","updated_at":null}`), 200, `duplicate`)
 	s.now = s.now.Add(time.Minute)
 	s.settle(t, "r")
-	s.Want("again, much later", s.post(query, `{"id":"a","updated_at":null}`), 200, `duplicate`, `"seq":1`)
+	s.Want("again, much later", s.post(query, `{"id":"a","updated_at":null}`), 200, `duplicate`,
+		`"seq":1`)
 	a := s.get("/messages", "queue=r")
-	s.Want("read", a, 200, `"key":"2026-01-02T03:04:05Z","id":"a"`, `"attributes":{"streamsort-received":"key"}`, `"key":"2026-01-02T03:04:05.5Z","id":"b"`)
+	s.Want("read", a, 200, `"key":"2026-01-02T03:04:05Z","id":"a"`,
+		`"attributes":{"streamsort-received":"key"}`, `"key":"2026-01-02T03:04:05.5Z","id":"b"`)
 	check.That(t, strings.Count(a.Body, "streamsort-received") == 1 &&
 		strings.Count(a.Body, `"seq"`) == 2, "%s", a.Body)
 }
@@ -371,19 +433,30 @@ func TestRawEventsInArrivalOrder(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"name":"r"},"delivery":{"id":"evt_17","n":3}}`
 	const query = "queue=repository.name&id=delivery.id"
-	s.Want("first", s.Request("POST", "/messages", query, event), 200, `"outcome":"advanced","queue":"r","seq":1`)
-	s.Want("repeated", s.Request("POST", "/messages", query, event), 200, `"outcome":"duplicate","queue":"r","seq":1`)
+	s.Want("first", s.Request("POST", "/messages", query, event), 200,
+		`"outcome":"advanced","queue":"r","seq":1`)
+	s.Want("repeated", s.Request("POST", "/messages", query, event), 200,
+		`"outcome":"duplicate","queue":"r","seq":1`)
 	s.Want("other bytes", s.Request("POST", "/messages", query, event+" "), 409, "problems/conflict")
-	s.Want("a number as the id", s.Request("POST", "/messages", "queue=repository.name&id=delivery.n", event), 200, `"seq":2`)
-	s.Want("several", s.Request("POST", "/messages", "queue=q&id=i", `[{"q":"r","i":1},{"q":"r","i":2}]`), 200, `"seq":3`, `"seq":4`)
-	s.Want("direct", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","id":"i","event":{"q":"r","i":2}}`)}, 200, `"outcome":"duplicate"`, `"seq":4`)
-	s.Want("direct under a key", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200, `"seq":5`, `"seq":6`)
-	s.Want("with both", s.Request("POST", "/messages", "queue=q&id=i&seq=n", `{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
+	s.Want("a number as the id", s.Request("POST", "/messages", "queue=repository.name&id=delivery.n",
+		event), 200, `"seq":2`)
+	s.Want("several", s.Request("POST", "/messages", "queue=q&id=i",
+		`[{"q":"r","i":1},{"q":"r","i":2}]`), 200, `"seq":3`, `"seq":4`)
+	s.Want("direct",
+		httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","id":"i","event":{"q":"r","i":2}}`)},
+		200, `"outcome":"duplicate"`, `"seq":4`)
+	s.Want("direct under a key",
+		httpapitest.Answer{Status: 200,
+			Body: s.Invoke(`{"queue":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200,
+		`"seq":5`, `"seq":6`)
+	s.Want("with both", s.Request("POST", "/messages", "queue=q&id=i&seq=n",
+		`{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
 	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "numbered", 1)
 	check.That(t, err == nil && m.ID == "x", "id %q, %v", m.ID, err)
 
 	s = newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", ID: "i"}) })
-	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","i":"1"}`), 200, `"queue":"ann","seq":1`)
+	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","i":"1"}`),
+		200, `"queue":"ann","seq":1`)
 }
 
 // TestBadInput: a clear error that names the field, and nothing stored.
@@ -425,7 +498,8 @@ func TestBadInput(t *testing.T) {
 			s := newServer(t, nil)
 			s.through(t, door)
 			// In base64, so that an event can hold what is not UTF-8.
-			a := s.Raw(httpapitest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(c.body)), true))
+			a := s.Raw(httpapitest.V2("POST", "/messages", "",
+				base64.StdEncoding.EncodeToString([]byte(c.body)), true))
 			s.Check("POST", "/messages", "", c.body, a)
 			s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
 			check.Is(t, a.Headers["content-type"], "application/problem+json", c.name)
@@ -433,7 +507,8 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	s := newServer(t, nil)
-	wrong := strings.Replace(httpapitest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), "application/json", "text/plain", 1)
+	wrong := strings.Replace(httpapitest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`,
+		false), "application/json", "text/plain", 1)
 	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
 	s.put(1, "1")
 	for _, c := range []struct{ method, path, query, body, field string }{
@@ -449,7 +524,8 @@ func TestBadInput(t *testing.T) {
 		{"PUT", "/queues", "", `{"queue":"q","gapAfter":5}`, "gapAfter"},
 		{"PUT", "/queues", "", `{"queue":"q","retention":"1h"}`, "retention"},
 	} {
-		s.Want(c.method+" "+c.path+" "+c.query+c.body, s.Request(c.method, c.path, c.query, c.body), 400, `"field":"`+c.field+`"`)
+		s.Want(c.method+" "+c.path+" "+c.query+c.body, s.Request(c.method, c.path, c.query, c.body), 400,
+			`"field":"`+c.field+`"`)
 	}
 }
 
@@ -465,7 +541,8 @@ func FuzzHandle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, event []byte) {
 		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-		handle := runtime.Around(io.Discard, headroom, (&service{sorter: sorter, now: time.Now}).api().Handle)
+		handle := runtime.Around(io.Discard, headroom,
+			(&service{sorter: sorter, now: time.Now}).api().Handle)
 		raw, err := handle(t.Context(), event)
 		check.Need(t, err == nil, "a function error: %v", err)
 		var a struct{ Status, StatusCode int }
@@ -480,21 +557,24 @@ func FuzzHandle(f *testing.F) {
 func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			if put, ok := r.(ddb.Put); ok && put.Item.Get("queue").Str() == "slow" {
-				<-ctx.Done()
-				return ddb.Answer{}, ctx.Err()
-			}
-			return tables.Do(ctx, r)
-		}), cursor.Names{}))
+		store := check.Get(
+			cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				if put, ok := r.(ddb.Put); ok && put.Item.Get("queue").Str() == "slow" {
+					<-ctx.Done()
+					return ddb.Answer{}, ctx.Err()
+				}
+				return tables.Do(ctx, r)
+			}), cursor.Names{}))
 		sorter := check.Get(cursor.New(store, nil))
 		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 		defer cancel()
 		var logs bytes.Buffer
-		answer, err := runtime.Around(&logs, headroom, (&service{sorter: sorter, now: time.Now}).api().Handle)(ctx,
+		answer, err := runtime.Around(&logs, headroom,
+			(&service{sorter: sorter, now: time.Now}).api().Handle)(ctx,
 			json.RawMessage(`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"slow","seq":1,"body":1},{"queue":"q","seq":2,"body":1}]}`))
 		check.Need(t, err == nil && ctx.Err() == nil, "%s, %v, %v", answer, err, ctx.Err())
-		for _, want := range []string{`"outcome":"advanced","queue":"q","seq":1`, `{"status":503,"queue":"slow"`, `"outcome":"advanced","queue":"q","seq":2`} {
+		for _, want := range []string{`"outcome":"advanced","queue":"q","seq":1`,
+			`{"status":503,"queue":"slow"`, `"outcome":"advanced","queue":"q","seq":2`} {
 			check.That(t, strings.Contains(string(answer), want), "no %s in %s", want, answer)
 		}
 	})
@@ -513,7 +593,8 @@ func TestStart(t *testing.T) {
 func TestErrorsOfSettings(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"time"}`), 200)
+	s.Want("made",
+		s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"time"}`), 200)
 	for body, problem := range map[string]string{
 		`"first":-1`:                         `first is "-1": it must be an integer from 0 to 9223372036854775807, in plain digits`,
 		`"kind":"both"`:                      `kind is "both": it must be numbered, arrival or keyed`,
@@ -538,5 +619,6 @@ func TestErrorsOfSettings(t *testing.T) {
 		check.That(t, json.Unmarshal([]byte(a.Body), &got) == nil && got.Detail == problem,
 			"%s: %d %s, want %s", body, a.Status, got.Detail, problem)
 	}
-	s.Want("a put", s.post("", `{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "kind is arrival: that of the queue is numbered")
+	s.Want("a put", s.post("", `{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409,
+		"kind is arrival: that of the queue is numbered")
 }

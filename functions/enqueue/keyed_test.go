@@ -19,7 +19,9 @@ func (s *server) post(query, body string) httpapitest.Answer {
 	return s.Request("POST", "/messages", query, body)
 }
 
-func (s *server) get(path, query string) httpapitest.Answer { return s.Request("GET", path, query, "") }
+func (s *server) get(path, query string) httpapitest.Answer {
+	return s.Request("GET", path, query, "")
+}
 
 // settle gives places to all of a queue that is due by the server's clock.
 func (s *server) settle(t *testing.T, queue string) {
@@ -32,26 +34,35 @@ func (s *server) settle(t *testing.T, queue string) {
 func TestMessagesWithKeys(t *testing.T) {
 	s := newServer(t, nil)
 	put := func(key, id, more string) httpapitest.Answer {
-		return s.post("", `{"queue":"q","key":`+key+`,"id":"`+id+`","keyType":" time ","body":"`+id+`"`+more+`}`)
+		return s.post("", `{"queue":"q","key":`+key+`,"id":"`+id+`","keyType":" time ","body":"`+id+`"`+
+			more+`}`)
 	}
 	s.Want("first", put(`"2026-01-02T03:04:05.5+01:00"`, "b", ""), 202, `{"status":202,"outcome":"waiting","queue":"q","settlesAt":"2026-01-02T03:04:10Z"}`)
 	s.now = s.now.Add(2 * time.Second)
 	s.Want("repeat", put(`1767319445.5`, "b", ""), 200, `{"status":200,"outcome":"duplicate","queue":"q","settlesAt":"2026-01-02T03:04:10Z"}`)
 	s.Want("less", put(`"2026-01-01T00:00:00Z"`, "a", ""), 202, `"settlesAt":"2026-01-02T03:04:12Z"`)
-	s.Want("other bytes", s.post("", `{"queue":"q","key":1767319445.5,"id":"b","body":"other"}`), 409, "problems/conflict", "this key and id")
+	s.Want("other bytes", s.post("", `{"queue":"q","key":1767319445.5,"id":"b","body":"other"}`), 409,
+		"problems/conflict", "this key and id")
 	s.Want("another key", put(`"2026-01-03T00:00:00Z"`, "b", `,"prev":"none"`), 202)
 	s.Want("status", s.get("/queues", "queue=q"), 200,
-		`"kind":"keyed"`, `"keyType":"time"`, `"settle":"5s"`, `"late":"deliver"`, `"position":0`, `"gapOpen":false`, `"parked":0`,
-		`"waiting":3`, `"oldestWaiting":"2026-01-02T03:04:05Z"`, `"dueAt":"2026-01-02T03:04:10Z"`, `"lateSoFar":0`)
+		`"kind":"keyed"`, `"keyType":"time"`, `"settle":"5s"`, `"late":"deliver"`, `"position":0`,
+		`"gapOpen":false`, `"parked":0`,
+		`"waiting":3`, `"oldestWaiting":"2026-01-02T03:04:05Z"`, `"dueAt":"2026-01-02T03:04:10Z"`,
+		`"lateSoFar":0`)
 	s.now = s.now.Add(5 * time.Second)
 	s.settle(t, "q")
-	s.Want("late", put(`"2025-01-01T00:00:00Z"`, "c", `,"prev":"none"`), 200, `{"status":200,"outcome":"advanced","queue":"q","seq":4,"late":true}`)
+	s.Want("late", put(`"2025-01-01T00:00:00Z"`, "c", `,"prev":"none"`), 200,
+		`{"status":200,"outcome":"advanced","queue":"q","seq":4,"late":true}`)
 	s.Want("repeats", s.post("", `{"messages":[{"queue":"q","key":"2025-01-01T00:00:00Z","id":"c","prev":"none","body":"c"},{"queue":"q","key":"2026-01-01T00:00:00Z","id":"a","body":"a"},{"queue":"n","seq":1,"body":0}]}`), 200,
-		`{"status":200,"outcome":"duplicate","queue":"q","seq":4,"late":true}`, `{"status":200,"outcome":"duplicate","queue":"q","seq":1}`, `"queue":"n","seq":1`)
+		`{"status":200,"outcome":"duplicate","queue":"q","seq":4,"late":true}`,
+		`{"status":200,"outcome":"duplicate","queue":"q","seq":1}`, `"queue":"n","seq":1`)
 	s.Want("read", s.get("/messages", "queue=q"), 200,
-		`{"seq":1,"key":"2026-01-01T00:00:00Z","id":"a","body":"a"`, `{"seq":2,"key":"2026-01-02T02:04:05.5Z","id":"b"`,
-		`{"seq":3,"key":"2026-01-03T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"unlinked":true,"id":"c"`)
-	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2026-01-03T00:00:00Z"`, `"waiting":0`, `"lateSoFar":1`, `"position":4`)
+		`{"seq":1,"key":"2026-01-01T00:00:00Z","id":"a","body":"a"`,
+		`{"seq":2,"key":"2026-01-02T02:04:05.5Z","id":"b"`,
+		`{"seq":3,"key":"2026-01-03T00:00:00Z","unlinked":true,"id":"b"`,
+		`{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"unlinked":true,"id":"c"`)
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2026-01-03T00:00:00Z"`,
+		`"waiting":0`, `"lateSoFar":1`, `"position":4`)
 	a := s.get("/queues", "queue=q")
 	check.That(t, !strings.Contains(a.Body, "oldestWaiting") &&
 		!strings.Contains(a.Body, "dueAt"), "nothing waits: %s", a.Body)
@@ -60,13 +71,18 @@ func TestMessagesWithKeys(t *testing.T) {
 	// Where the queue drops what is late, the answer says so.
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"d","kind":"keyed","keyType":"number,rank(a|*)","settle":0,"late":"drop"}`), 200,
 		`"keyType":"number,rank(a|*)"`, `"settle":"0s"`, `"late":"drop"`)
-	s.Want("first", s.post("", `{"queue":"d","key":[7,"b"],"id":"x","body":1}`), 202, `"outcome":"waiting"`)
+	s.Want("first", s.post("", `{"queue":"d","key":[7,"b"],"id":"x","body":1}`), 202,
+		`"outcome":"waiting"`)
 	s.settle(t, "d")
-	s.Want("dropped", s.post("", `{"queue":"d","key":["7.0","a"],"id":"y","body":2}`), 200, `{"status":200,"outcome":"dropped","queue":"d","seq":2,"late":true}`)
+	s.Want("dropped", s.post("", `{"queue":"d","key":["7.0","a"],"id":"y","body":2}`), 200,
+		`{"status":200,"outcome":"dropped","queue":"d","seq":2,"late":true}`)
 	s.Want("status", s.get("/queues", "queue=d"), 200, `"highKey":[7,1]`)
-	s.Want("read", s.get("/messages", "queue=d"), 200, `{"seq":1,"key":[7,1],"id":"x","body":1`, `{"seq":2,"key":[7,0],"late":true,"tombstone":"dropped: it came too late"}`)
-	s.Want("changed", s.Request("PUT", "/queues", "", `{"queue":"d","settle":"1h","late":"deliver"}`), 200, `"settle":"1h0m0s"`, `"late":"deliver"`)
-	s.Want("waits", s.post("", `{"queue":"d","key":[8,"a"],"id":"z","body":3}`), 202, `"settlesAt":"2026-01-02T04:04:12Z"`)
+	s.Want("read", s.get("/messages", "queue=d"), 200, `{"seq":1,"key":[7,1],"id":"x","body":1`,
+		`{"seq":2,"key":[7,0],"late":true,"tombstone":"dropped: it came too late"}`)
+	s.Want("changed", s.Request("PUT", "/queues", "", `{"queue":"d","settle":"1h","late":"deliver"}`),
+		200, `"settle":"1h0m0s"`, `"late":"deliver"`)
+	s.Want("waits", s.post("", `{"queue":"d","key":[8,"a"],"id":"z","body":3}`), 202,
+		`"settlesAt":"2026-01-02T04:04:12Z"`)
 }
 
 // TestRawEventsWithKeys: the key is at the paths that the query, the document or the stack names.
@@ -77,7 +93,8 @@ func TestRawEventsWithKeys(t *testing.T) {
 			return s.post("queue=customer&id=id&key=created,data.type&keyType=time,rank(*.created|*)", event)
 		},
 		"several": func(s *server) httpapitest.Answer {
-			return s.post("queue=customer&id=id&key=created,data.type&keyType=time,rank(*.created|*)", "["+event+"]")
+			return s.post("queue=customer&id=id&key=created,data.type&keyType=time,rank(*.created|*)",
+				"["+event+"]")
 		},
 		"direct": func(s *server) httpapitest.Answer {
 			return httpapitest.Answer{Body: s.Invoke(`{"queue":"customer","id":"id","key":"created,data.type","keyType":"time,rank(*.created|*)","event":` + event + `}`)}
@@ -87,18 +104,21 @@ func TestRawEventsWithKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, func(of *service) {
 				if name == "stack" {
-					of.events = raw(mapping.Texts{Queue: "customer", ID: "id", Key: "created,data.type", KeyType: "time,rank(*.created|*)"})
+					of.events = raw(mapping.Texts{Queue: "customer", ID: "id", Key: "created,data.type",
+						KeyType: "time,rank(*.created|*)"})
 				}
 			})
 			a := post(s)
 			check.Need(t, strings.Contains(a.Body, `"outcome":"waiting","queue":"acme"`), "%+v", a)
 			s.now = s.now.Add(time.Minute)
 			s.settle(t, "acme")
-			s.Want("read", s.get("/messages", "queue=acme"), 200, `"key":["2026-01-02T02:04:05Z",0],"id":"evt_1","body":{"customer"`)
+			s.Want("read", s.get("/messages", "queue=acme"), 200,
+				`"key":["2026-01-02T02:04:05Z",0],"id":"evt_1","body":{"customer"`)
 		})
 	}
 	s := newServer(t, nil)
-	s.Want("an array in one field", s.post("queue=q&id=id&key=k&keyType=number,text", `{"q":"q","id":1,"k":[1,"x"]}`), 202)
+	s.Want("an array in one field",
+		s.post("queue=q&id=id&key=k&keyType=number,text", `{"q":"q","id":1,"k":[1,"x"]}`), 202)
 	// An event names the one before it, where there is one.
 	s.Want("put", s.post("queue=q&id=id&key=k&keyType=number&prev=before.id",
 		`[{"q":"l","id":1,"k":1},{"q":"l","id":2,"k":2,"before":{"id":1}},{"q":"l","id":3,"k":3,"before":{"id":"1"}},{"q":"l","id":4,"k":4,"before":{"id":null}},{"q":"l","id":5,"k":5,"before":null}]`), 200)
@@ -112,8 +132,10 @@ func TestRawEventsWithKeys(t *testing.T) {
 // TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is stored.
 func TestWordsOfKeys(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"keyed","keyType":"time"}`), 200)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"text","kind":"keyed","keyType":"text"}`), 200)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"keyed","keyType":"time"}`),
+		200)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"text","kind":"keyed","keyType":"text"}`),
+		200)
 	s.Want("made", s.post("", `{"messages":[{"queue":"numbered","seq":1,"body":1},{"queue":"arrival","id":"a","body":1}]}`), 200)
 	for _, c := range []struct{ name, query, body, code, field, names string }{
 		{"no key", "", `{"queue":"time","id":"a","body":1}`, "missing", "key", "keyed"},
@@ -142,7 +164,8 @@ func TestWordsOfKeys(t *testing.T) {
 		{"mixed", "", `{"messages":[{"queue":"fresh","seq":1,"body":1},{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1}]}`, "missing", "messages[0].key", "with a key or without"},
 		{"mixed with arrivals", "", `{"messages":[{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1},{"queue":"fresh","id":"b","body":1}]}`, "missing", "messages[1].key", "with a key or without"},
 	} {
-		s.Want(c.name, s.Request("POST", "/messages", c.query, c.body), 400, `"code":"`+c.code+`"`, `"field":"`+c.field+`"`, c.names)
+		s.Want(c.name, s.Request("POST", "/messages", c.query, c.body), 400, `"code":"`+c.code+`"`,
+			`"field":"`+c.field+`"`, c.names)
 	}
 	for body, names := range map[string]string{
 		`{"queue":"new","kind":"keyed"}`:                                  `"field":"keyType"`,
@@ -151,8 +174,10 @@ func TestWordsOfKeys(t *testing.T) {
 	} {
 		s.Want(body, s.Request("PUT", "/queues", "", body), 400, names)
 	}
-	s.Want("another type", s.Request("PUT", "/queues", "", `{"queue":"time","keyType":"number"}`), 409, "problems/setting-fixed", `"field":"keyType"`)
-	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"arrival"}`), 409, "problems/setting-fixed")
+	s.Want("another type", s.Request("PUT", "/queues", "", `{"queue":"time","keyType":"number"}`), 409,
+		"problems/setting-fixed", `"field":"keyType"`)
+	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"arrival"}`), 409,
+		"problems/setting-fixed")
 	for _, queue := range []string{"time", "text"} {
 		s.Want("nothing came of it", s.get("/queues", "queue="+queue), 200, `"waiting":0`)
 	}
@@ -162,7 +187,8 @@ func TestWordsOfKeys(t *testing.T) {
 	// A key that is not for its queue fails its message alone: what a queue takes, it only knows
 	// itself.
 	s.Want("put", s.post("", `{"messages":[{"queue":"time","key":"a","id":"a","body":1},{"queue":"time","key":1,"id":"b","body":1}]}`), 200,
-		`{"status":400,"queue":"time","detail":"key must be a time as RFC 3339`, `"code":"malformed"`, `{"status":202,"outcome":"waiting"`)
+		`{"status":400,"queue":"time","detail":"key must be a time as RFC 3339`, `"code":"malformed"`,
+		`{"status":202,"outcome":"waiting"`)
 	s.Want("status", s.get("/queues", "queue=time"), 200, `"waiting":1`)
 }
 
@@ -172,7 +198,8 @@ func TestManyThatWait(t *testing.T) {
 	for call := range 3 {
 		var all []string
 		for i := range 500 {
-			all = append(all, fmt.Sprintf(`{"queue":"q","keyType":"number","key":%d,"id":"x","body":1}`, 500*call+i))
+			all = append(all, fmt.Sprintf(`{"queue":"q","keyType":"number","key":%d,"id":"x","body":1}`,
+				500*call+i))
 		}
 		s.Want("put", s.post("", `{"messages":[`+strings.Join(all, ",")+`]}`), 200)
 	}
@@ -188,10 +215,17 @@ func TestAClockThatIsAhead(t *testing.T) {
 	s.Want("refused", ahead(), 400, `"field":"key"`, "is 2099-01-01T00:00:00Z, and at most 2026-01-03T03:04:05Z are taken, 24h0m0s ahead of now",
 		`set the sender's clock, or \"clockAhead\" with PUT /queues`)
 	s.Want("no queue", s.get("/queues", "queue=q"), 404)
-	s.Want("another bound", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"time","clockAhead":"87600h"}`), 200, `"clockAhead":"87600h0m0s"`)
-	s.Want("out of its bounds", s.Request("PUT", "/queues", "", `{"queue":"q","clockAhead":"90000h"}`), 400, `"field":"clockAhead"`, "is 90000h0m0s: it must be from 1s to 87600h")
+	s.Want("another bound",
+		s.Request("PUT", "/queues", "",
+			`{"queue":"q","kind":"keyed","keyType":"time","clockAhead":"87600h"}`), 200,
+		`"clockAhead":"87600h0m0s"`)
+	s.Want("out of its bounds", s.Request("PUT", "/queues", "", `{"queue":"q","clockAhead":"90000h"}`),
+		400, `"field":"clockAhead"`, "is 90000h0m0s: it must be from 1s to 87600h")
 	s.Want("still", ahead(), 400, `"field":"key"`)
-	s.Want("of a queue without times", s.Request("PUT", "/queues", "", `{"queue":"n","kind":"keyed","keyType":"number","clockAhead":"1h"}`), 400, `"field":"clockAhead"`)
+	s.Want("of a queue without times",
+		s.Request("PUT", "/queues", "",
+			`{"queue":"n","kind":"keyed","keyType":"number","clockAhead":"1h"}`), 400,
+		`"field":"clockAhead"`)
 }
 
 // TestALateOneIsCountedOnce, also where a settler has placed it before its writer looks.
@@ -199,13 +233,14 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 	var names cursor.Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
 	var settler *cursor.Sorter
-	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		a, err := tables.Do(ctx, r)
-		if r.Name() == "put arrival" {
-			check.Get(settler.Settle(ctx, "q", sortkey.EverySortKey))
-		}
-		return a, err
-	}), names)
+	store, err := cursor.NewStore(
+		ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			a, err := tables.Do(ctx, r)
+			if r.Name() == "put arrival" {
+				check.Get(settler.Settle(ctx, "q", sortkey.EverySortKey))
+			}
+			return a, err
+		}), names)
 	check.OK(t, err)
 	s := newServer(t, func(of *service) {
 		defaults := cursor.DefaultSettings()

@@ -42,7 +42,9 @@ func TestAGoodCallIsOneLine(t *testing.T) {
 
 // TestAWatchedQueueIsLogged: each of its messages, by seq and outcome, and no other's.
 func TestAWatchedQueueIsLogged(t *testing.T) {
-	s := newServer(t, func(s *service) { s.log = calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)} })
+	s := newServer(t, func(s *service) {
+		s.log = calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}
+	})
 	s.logged(t)
 	s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":1,"body":"canary"},{"queue":"other","seq":1,"body":1},{"queue":"q","seq":3,"body":1}]}`)
 	s.logsHave(`"msg":"put","queue":"q","seq":1,"outcome":"advanced","failed":false`,

@@ -17,7 +17,8 @@ const headroom = time.Second
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	d.CountRates()
 	s := &service{
-		sorter: d.Sorter(), trouble: d.Trouble(), quotas: d.Quotas(), now: time.Now, events: d.Events, tenantClaim: d.TenantClaim, log: d.Log,
+		sorter: d.Sorter(), trouble: d.Trouble(), quotas: d.Quotas(), now: time.Now, events: d.Events,
+		tenantClaim: d.TenantClaim, log: d.Log,
 	}
 	return runtime.Handle(d, headroom, s.api().Handle), nil
 }

@@ -29,9 +29,11 @@ func TestEventFiles(t *testing.T) {
 // issue, too.
 func TestThePagesExample(t *testing.T) {
 	text := check.Get(os.ReadFile("../../docs/how-to/webhooks-in.md"))
-	found := regexp.MustCompile(`/messages\?queue=(.*?)&key=(.*?)&keyType=time&id=id`).FindStringSubmatch(string(text))
+	found := regexp.MustCompile(`/messages\?queue=(.*?)&key=(.*?)&keyType=time&id=id`).
+		FindStringSubmatch(string(text))
 	check.Need(t, found != nil, "the page has no example")
-	query := url.Values{"queue": {found[1]}, "key": {found[2]}, "keyType": {"time"}, "id": {"@digest"}}.Encode()
+	query := url.Values{"queue": {found[1]}, "key": {found[2]}, "keyType": {"time"},
+		"id": {"@digest"}}.Encode()
 	s := newServer(t, nil)
 	for _, e := range payloads.GitHub(t, "../..") {
 		a := s.Request("POST", "/messages", query, string(e.Body))

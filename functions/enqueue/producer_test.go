@@ -24,14 +24,16 @@ func serveLambda(t *testing.T, handle httpapitest.Handler) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		path, _ := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/2015-03-31/functions/"), "/invocations"))
+		path, _ := url.PathUnescape(
+			strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/2015-03-31/functions/"), "/invocations"))
 		_, alias, _ := strings.Cut(path, "enqueue:")
 		text, wrong := base64.StdEncoding.DecodeString(r.Header.Get("X-Amz-Client-Context"))
 		var beside struct{ Custom map[string]string }
 		check.That(t, err == nil && wrong == nil && json.Unmarshal(text, &beside) == nil &&
 			strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256"),
 			"%s, %s: %v, %v", r.URL, text, err, wrong)
-		answer, err := handle(invoked(context.WithoutCancel(r.Context()), alias, beside.Custom["operation"]), body)
+		answer, err := handle(invoked(context.WithoutCancel(r.Context()), alias,
+			beside.Custom["operation"]), body)
 		if err != nil {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
 			answer, _ = json.Marshal(map[string]string{"errorMessage": err.Error(), "errorType": "Problem"})
@@ -54,7 +56,8 @@ func TestInvoke(t *testing.T) {
 			s := newServer(t, nil)
 			serveLambda(t, s.handle)
 			s.Want("bounded", s.Request("PUT", "/queues", "", `{"queue":"q","maxAhead":3}`), 200)
-			transport := check.Get(producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+alias, ""))
+			transport := check.Get(producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+
+				alias, ""))
 			p := check.Get(producer.New(transport,
 				&producer.Options{MinBackOff: time.Millisecond, MaxBackOff: 20 * time.Millisecond}))
 			ctx := t.Context()
@@ -86,7 +89,8 @@ func TestProducerKeepsBodies(t *testing.T) {
 	for i, body := range bodies {
 		seq := int64(i + 1)
 		f := check.Get(p.Send(t.Context(), producer.Message{
-			Queue: "q\"\\\n\u2028<ü>", Seq: &seq, ID: fmt.Sprint("id\t", i), Body: []byte(body), Attributes: map[string]string{"a\"": "\x01", "b": ""},
+			Queue: "q\"\\\n\u2028<ü>", Seq: &seq, ID: fmt.Sprint("id\t", i), Body: []byte(body),
+			Attributes:  map[string]string{"a\"": "\x01", "b": ""},
 			Traceparent: traceparent, Tracestate: "vendor=1",
 		}))
 		futures = append(futures, f)

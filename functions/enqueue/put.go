@@ -31,13 +31,16 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 		return answers[0].Status, answers[0], answers[0].Refused()
 	}
 	// A batch of CloudEvents may be empty.
-	if len(answers) > 0 && !slices.ContainsFunc(answers, func(a intake.Answer) bool { return a.Failure == nil }) {
+	if len(answers) > 0 && !slices.ContainsFunc(answers, func(a intake.Answer) bool {
+		return a.Failure == nil
+	}) {
 		return 0, nil, c.failureOf(ctx, answers)
 	}
 	for i, answer := range answers {
 		if answer.Failure != nil {
 			problem := httpapi.ProblemOf(ctx, c.Scope, answer.Failure)
-			answers[i].Status, answers[i].Code, answers[i].Detail = problem.Status, problem.Code(), problem.Error()
+			answers[i].Status, answers[i].Code, answers[i].Detail = problem.Status, problem.Code(),
+				problem.Error()
 		}
 		if answers[i].Status >= http.StatusBadRequest {
 			c.Refused++
@@ -67,7 +70,8 @@ func (c *call) unfinished(ctx context.Context, answers []intake.Answer) error {
 // one, the first.
 func (c *call) failureOf(ctx context.Context, answers []intake.Answer) error {
 	for _, a := range answers {
-		if problem := httpapi.ProblemOf(ctx, c.Scope, a.Failure); problem.Status >= http.StatusInternalServerError {
+		if problem := httpapi.ProblemOf(ctx, c.Scope,
+			a.Failure); problem.Status >= http.StatusInternalServerError {
 			return problem
 		}
 	}
@@ -80,7 +84,8 @@ func elements(field string, raw json.RawMessage) ([]json.RawMessage, error) {
 	case err != nil:
 		return nil, invalid.Named(field, err)
 	case len(list) == 0:
-		return nil, invalid.New(invalid.OutOfRange, field, fmt.Sprintf("is empty: it must have 1 to %d messages", intake.MaxMessages))
+		return nil, invalid.New(invalid.OutOfRange, field,
+			fmt.Sprintf("is empty: it must have 1 to %d messages", intake.MaxMessages))
 	}
 	return list, nil
 }

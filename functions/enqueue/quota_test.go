@@ -22,7 +22,8 @@ func newQuotaServer(t *testing.T, quotas string) *server {
 	t.Helper()
 	all := check.Get(quota.Read([]byte(quotas)))
 	return newServer(t, func(s *service) {
-		s.tenantClaim, s.quotas = "org", quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters), all, s.now)
+		s.tenantClaim, s.quotas = "org",
+			quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters), all, s.now)
 	})
 }
 
@@ -43,9 +44,11 @@ func TestQuotas(t *testing.T) {
 	s.Want("a batch", put("acme", "", batch(8, "q")), 200)
 	s.Want("three messages where two are left, to two new queues where one is", put("acme", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q2","seq":1,"body":1},{"queue":"q3","id":"i","body":1}]}`), 200)
 	a := put("acme", "queue=q&seq=n", `{"q":"q","n":9}`)
-	s.Want("one more", a, 429, `problems/quota"`, `"code":"quota"`, `"quota":"messages"`, `"limit":1`, `"per":"second"`)
+	s.Want("one more", a, 429, `problems/quota"`, `"code":"quota"`, `"quota":"messages"`, `"limit":1`,
+		`"per":"second"`)
 	check.Is(t, a.Headers["retry-after"], "5", "to the end of the window")
-	s.Want("too many bytes", put("hooli", "", `{"queue":"q","seq":1,"body":"`+strings.Repeat("x", 900)+`","attributes":{"a":"`+strings.Repeat("y", 101)+`"}}`), 200)
+	s.Want("too many bytes", put("hooli", "", `{"queue":"q","seq":1,"body":"`+strings.Repeat("x", 900)+
+		`","attributes":{"a":"`+strings.Repeat("y", 101)+`"}}`), 200)
 	s.Want("more bytes", put("hooli", "", `{"queue":"q","seq":2,"body":1}`), 429, `"quota":"bytes"`)
 	s.Want("more than two windows", put("globex", "", batch(25, "q")), 200)
 	a = put("globex", "", `{"queue":"q","seq":26,"body":1}`)
@@ -56,10 +59,13 @@ func TestQuotas(t *testing.T) {
 	check.Is(t, s.queues(t), "@acme/q @acme/q2 @acme/q3 @globex/q @hooli/q")
 	s.now = s.now.Add(5 * time.Second)
 	s.Want("in the next window", put("acme", "", `{"queue":"q2","seq":2,"body":1}`), 200)
-	s.Want("a queue that is set up", s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`), 429, `"quota":"newQueues"`)
-	s.Want("one that is there", s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q2","maxAhead":9}`), 200)
+	s.Want("a queue that is set up", s.RequestAs("org", "acme", "PUT", "/queues", "",
+		`{"queue":"q4","maxAhead":9}`), 429, `"quota":"newQueues"`)
+	s.Want("one that is there",
+		s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q2","maxAhead":9}`), 200)
 	s.now = s.now.Add(time.Minute)
-	s.Want("in the next minute", s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`), 200)
+	s.Want("in the next minute",
+		s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`), 200)
 	s.logsHave(`"QuotaExceeded":1`)
 }
 
@@ -71,7 +77,8 @@ func TestANoisyNeighbour(t *testing.T) {
 	s := newServer(t, func(s *service) {
 		store := check.Get(cursor.NewStore(meter, names))
 		s.sorter, s.tenantClaim = check.Get(cursor.New(store, &cursor.Options{Now: s.now})), "org"
-		limits := []quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 10, quota.NewQueues: 5}}}
+		limits := []quota.Quota{{Name: "*",
+			Limits: quota.Amounts{quota.Messages: 10, quota.NewQueues: 5}}}
 		s.quotas = quota.NewKeeper(quota.NewStore(meter, counters), limits, s.now)
 	})
 	put := func(tenant string, seq, status int) ddbtest.Total {
@@ -105,6 +112,7 @@ func TestARefusedCallTakesNoQuota(t *testing.T) {
 		for range 11 {
 			s.Want(name, s.RequestAs("org", "acme", "POST", "/messages", "", `{"messages":[`+bad+`]}`), 400)
 		}
-		s.Want("good", s.RequestAs("org", "acme", "POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`), 200)
+		s.Want("good",
+			s.RequestAs("org", "acme", "POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`), 200)
 	}
 }

@@ -56,5 +56,6 @@ func readMessages(ctx context.Context, c *call) (int, any, error) {
 		Last     jsonseq.Seq        `json:"last"`
 		Position jsonseq.Seq        `json:"position"`
 		Messages []message.Document `json:"messages"`
-	}{http.StatusOK, c.Short(asked.Queue), jsonseq.Seq(after), jsonseq.Seq(last), jsonseq.Seq(it.Position), messages}, nil
+	}{http.StatusOK, c.Short(asked.Queue), jsonseq.Seq(after), jsonseq.Seq(last),
+		jsonseq.Seq(it.Position), messages}, nil
 }

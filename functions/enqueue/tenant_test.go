@@ -27,27 +27,38 @@ func TestTenants(t *testing.T) {
 			s.Want(of, a, status, parts...)
 			check.That(t, !strings.Contains(a.Body, "@"), "%s gets whole names: %s", of, a.Body)
 		}
-		as("POST", "/messages", "", `{"queue":"q","seq":1,"id":"i","body":"`+of+`"}`, 200, `"advanced","queue":"q"`)
+		as("POST", "/messages", "", `{"queue":"q","seq":1,"id":"i","body":"`+of+`"}`, 200,
+			`"advanced","queue":"q"`)
 		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":1,"body":"other"},{"queue":"in","id":"i","body":"`+of+`"}]}`, 200,
 			`"outcome":"conflict","queue":"q"`, `"outcome":"advanced","queue":"in"`)
 		as("POST", "/messages", "queue=q&seq=n", `{"q":"raw","n":1,"of":"`+of+`"}`, 200, `"queue":"raw"`)
-		as("POST", "/messages", "", `{"messages":[{"queue":"keyed","key":1,"keyType":"number","id":"i","body":"`+of+`"},{"queue":"keyed","key":2,"id":"j","prev":"i","body":2}]}`, 200,
+		as("POST", "/messages", "",
+			`{"messages":[{"queue":"keyed","key":1,"keyType":"number","id":"i","body":"`+
+				of+`"},{"queue":"keyed","key":2,"id":"j","prev":"i","body":2}]}`, 200,
 			`"outcome":"waiting","queue":"keyed"`)
 		s.now = s.now.Add(time.Minute)
 		s.settle(t, "@"+of+"/keyed")
-		as("POST", "/messages", "", `{"queue":"keyed","key":1,"id":"i","body":"`+of+`"}`, 200, `"duplicate","queue":"keyed","seq":1`)
-		as("GET", "/messages", "queue=keyed", "", 200, `{"seq":1,"key":1,"id":"i","body":"`+of+`"`, `{"seq":2,"key":2,"id":"j","body":2`)
-		as("POST", "/messages", "", `{"queue":"keyed","key":3,"id":"k","prev":"`+strings.Repeat("i", 1024)+`","body":1}`, 400, `"field":"prev"`, "the tenant before it takes")
+		as("POST", "/messages", "", `{"queue":"keyed","key":1,"id":"i","body":"`+of+`"}`, 200,
+			`"duplicate","queue":"keyed","seq":1`)
+		as("GET", "/messages", "queue=keyed", "", 200, `{"seq":1,"key":1,"id":"i","body":"`+of+`"`,
+			`{"seq":2,"key":2,"id":"j","body":2`)
+		as("POST", "/messages", "", `{"queue":"keyed","key":3,"id":"k","prev":"`+
+			strings.Repeat("i", 1024)+`","body":1}`, 400, `"field":"prev"`, "the tenant before it takes")
 		as("POST", "/messages", "", `{"queue":"","seq":1,"body":1}`, 400, `"field":"queue"`)
-		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"id":"`+strings.Repeat("i", 1024)+`","body":1}]}`, 400, `"field":"messages[0].id"`, "the tenant before it takes")
+		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"id":"`+strings.Repeat("i", 1024)+
+			`","body":1}]}`, 400, `"field":"messages[0].id"`, "the tenant before it takes")
 		keyed := func(key, body string) httpapitest.Answer {
-			event := strings.Replace(httpapitest.V2("POST", "/messages", "", body, false), `"headers":{`, `"headers":{"Idempotency-Key":"`+key+`",`, 1)
-			return s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":{"jwt":{"claims":{"org":"`+of+`"}}},`, 1))
+			event := strings.Replace(httpapitest.V2("POST", "/messages", "", body, false), `"headers":{`,
+				`"headers":{"Idempotency-Key":"`+key+`",`, 1)
+			return s.Raw(strings.Replace(event, `"requestContext":{`,
+				`"requestContext":{"authorizer":{"jwt":{"claims":{"org":"`+of+`"}}},`, 1))
 		}
-		s.Want("an over-long key", keyed(strings.Repeat("k", 1024), `{"messages":[{"queue":"in","body":1}]}`), 400,
+		s.Want("an over-long key",
+			keyed(strings.Repeat("k", 1024), `{"messages":[{"queue":"in","body":1}]}`), 400,
 			`"field":"Idempotency-Key"`, "the tenant before it takes")
 		half := `{"queue":"big","body":"` + strings.Repeat("x", 200_000) + `"}`
-		s.Want("too large together", keyed("k", `{"messages":[`+half+`,`+half+`]}`), 413, `together for queue \"big\": at most`)
+		s.Want("too large together", keyed("k", `{"messages":[`+half+`,`+half+`]}`), 413,
+			`together for queue \"big\": at most`)
 		as("PUT", "/queues", "", `{"queue":"q","maxAhead":9}`, 200, `"queue":"q"`)
 		as("GET", "/queues", "queue=q", "", 200, `"queue":"q"`, `"position":1`)
 		as("GET", "/gaps", "queue=q", "", 200, `"queue":"q"`)
@@ -81,7 +92,8 @@ func FuzzTenant(f *testing.F) {
 		others := []string{"@globex/q", "q"}
 		for _, queue := range others {
 			check.OK(t,
-				sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)})[0].Err)
+				sorter.Put(t.Context(),
+					cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)})[0].Err)
 		}
 		before := check.Get(sorter.Status(t.Context(), "@globex/q"))
 		event := check.Get(json.Marshal(map[string]any{
@@ -91,7 +103,8 @@ func FuzzTenant(f *testing.F) {
 				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
 			},
 		}))
-		answer, err := runtime.Around(io.Discard, headroom, (&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
+		answer, err := runtime.Around(io.Discard, headroom,
+			(&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
 		var got struct{ StatusCode int }
 		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil &&
 			got.StatusCode >= 200 && got.StatusCode < 500, "%s, %v", answer, err)

@@ -12,8 +12,10 @@ import (
 func TestWords(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("POST", "/messages", "", `{"queue":"arrival","id":"a","body":1}`), 200)
-	s.Want("made", s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":2}]}`), 200)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"number"}`), 200)
+	s.Want("made",
+		s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":2}]}`), 200)
+	s.Want("made",
+		s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"number"}`), 200)
 	large := `"` + strings.Repeat("x", cursor.MaxBody) + `"`
 	long, half := strings.Repeat("x", cursor.MaxID+1), `"`+strings.Repeat("x", 200_000)+`"`
 	for _, c := range []struct {
@@ -74,6 +76,7 @@ func TestWords(t *testing.T) {
 		s.Want(body[:60], a, want.status, want.says...)
 	}
 	// In a call of several each result says it.
-	s.Want("another request of several", s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":3}]}`), 200,
+	s.Want("another request of several",
+		s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":3}]}`), 200,
 		`"status":409,"outcome":"conflict"`, "Idempotency-Key")
 }

@@ -48,10 +48,13 @@ func asideCalls(function string) (func(ctx context.Context, queue, consumer stri
 			"must be the ARN of the function that calls slow ones, which the stack makes")
 	}
 	client, err := awscall.New(awscall.Lambda, awscall.Options{
-		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
+		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts = 2
+		}),
 	})
 	return func(ctx context.Context, queue, consumer string) error {
-		event, err := strictjson.Marshal(eager.Event{Deliver: []eager.Queue{{Queue: queue, Consumer: consumer}}})
+		event, err := strictjson.Marshal(
+			eager.Event{Deliver: []eager.Queue{{Queue: queue, Consumer: consumer}}})
 		if err != nil {
 			return err
 		}
@@ -90,7 +93,8 @@ func shareOf(text string, d *runtime.Deps) (*share, error) {
 // take reports whether a queue's tenant has a free place for an invocation, and returns what gives
 // it back. Where it has none, the queue is woken up later. What is no tenant's has no bound, nor
 // has anything where the counter does not answer: refusing all for that would stop every tenant.
-func (s *share) take(ctx context.Context, metrics *emf.Metrics, a eager.Queue) (end func(), taken bool) {
+func (s *share) take(ctx context.Context, metrics *emf.Metrics,
+	a eager.Queue) (end func(), taken bool) {
 	end = func() {}
 	of, _ := tenant.Split(a.Queue)
 	if s == nil || of == "" {
@@ -107,7 +111,8 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a eager.Queue) (
 	switch {
 	case err != nil:
 		metrics.Count("QuotaUnknown", 1)
-		slog.WarnContext(ctx, "a tenant's isolated invocations cannot be counted: this one is not bounded",
+		slog.WarnContext(ctx,
+			"a tenant's isolated invocations cannot be counted: this one is not bounded",
 			"queue", a.Queue, "error", err)
 		return end, true
 	case !taken:
@@ -127,7 +132,8 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a eager.Queue) (
 
 // deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the
 // store failed.
-func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery.Reader, a eager.Queue) error {
+func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery.Reader,
+	a eager.Queue) error {
 	for _, r := range readers {
 		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {
 			if err := d.Deliver(ctx, a.Queue, r, -1).Err; !errors.Is(err, cursor.ErrErased) {
@@ -147,7 +153,8 @@ func endpoints(cache *endpoint.Cache) kind.Endpoints {
 		case errors.Is(err, endpoint.ErrNone):
 			return kind.Endpoint{}, &kind.AwayError{Err: err}
 		case err != nil:
-			return kind.Endpoint{}, &kind.AwayError{Err: fmt.Errorf("its endpoint cannot be looked at: %w", err)}
+			return kind.Endpoint{},
+				&kind.AwayError{Err: fmt.Errorf("its endpoint cannot be looked at: %w", err)}
 		case e.Paused != "":
 			return kind.Endpoint{}, &kind.AwayError{Err: fmt.Errorf("its endpoint is paused: %s", e.Paused)}
 		}

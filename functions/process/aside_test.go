@@ -41,7 +41,9 @@ func isolated(queue, consumer string) call {
 // owner allows for others.
 func TestEndpointsOfQueues(t *testing.T) {
 	var asked []string
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.Path) }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+	}))
 	defer server.Close()
 	t.Setenv(egress.AllowVariable, "127.0.0.0/8")
 	all := map[string]endpoint.Endpoint{
@@ -49,7 +51,8 @@ func TestEndpointsOfQueues(t *testing.T) {
 		"paused": {URL: server.URL + "/paused", Paused: "they asked"}, "@acme/inner": {URL: server.URL + "/inner"},
 	}
 	now := time.Now()
-	cache := endpoint.NewCache(func(_ context.Context, consumer, queue string) (endpoint.Endpoint, error) {
+	cache := endpoint.NewCache(func(_ context.Context, consumer, queue string) (endpoint.Endpoint,
+		error) {
 		e, there := all[queue]
 		if !there || consumer != "hooks" {
 			return e, endpoint.ErrNone
@@ -57,7 +60,10 @@ func TestEndpointsOfQueues(t *testing.T) {
 		return e, nil
 	}, func() time.Time { return now })
 	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
-	readers := check.Get(readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), cache))
+	readers := check.Get(
+		readersFrom(
+			write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+
+				`]}}]}`), cache))
 	b := benchOf(t, nil, readers...)
 	for queue, want := range map[string]string{
 		"good": "", "paused": "its endpoint is paused: they asked", "@new/none": "the queue has no endpoint", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
@@ -67,7 +73,8 @@ func TestEndpointsOfQueues(t *testing.T) {
 		check.Get(b.handle(ctx, isolated(queue, "hooks")))
 		cancel()
 		c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), queue, "hooks")
-		if err != nil || c.State != delivery.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") || !strings.Contains(c.Error, want) {
+		if err != nil || c.State != delivery.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") ||
+			!strings.Contains(c.Error, want) {
 			t.Errorf("%s: %+v, %v; want %q", queue, c, err, want)
 		}
 		check.That(t, queue != "good" || c.Answer.Status == 200 && c.Delivered == 1,
@@ -87,7 +94,8 @@ func TestEndpointsOfQueues(t *testing.T) {
 	}
 	tryNone("the queue has no endpoint", 0)
 	now = now.Add(time.Second)
-	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, Paused: "not yet", At: now}
+	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret,
+		Paused: "not yet", At: now}
 	tryNone("the queue has no endpoint", 0)
 	now = now.Add(time.Second)
 	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, At: now}
@@ -96,7 +104,8 @@ func TestEndpointsOfQueues(t *testing.T) {
 	// A consumer that was taken out of the file since is passed over.
 	check.Get(b.handle(t.Context(), isolated("good", "gone")))
 	// So is a queue that was erased since.
-	check.Get(b.deliverer.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}))
+	check.Get(b.deliverer.Inside(request.Inside{}).Erase(t.Context(),
+		delivery.Order{Queue: "good", Op: "e", Reason: "they left"}))
 	b.out.Reset()
 	check.Get(b.handle(t.Context(), isolated("good", "hooks")))
 	check.That(t, !strings.Contains(b.out.String(), "Errors"), "%s", &b.out)
@@ -141,7 +150,8 @@ func TestChangedEndpoints(t *testing.T) {
 		check.That(t, looks == 1, "%d looks in one second", looks)
 	}
 	// Where the endpoint cannot be looked at, nothing of that is the message's.
-	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
+	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint,
+		error) {
 		return endpoint.Endpoint{}, cursor.ErrThrottled
 	}, time.Now))
 	_, err := find(t.Context(), "c", "q")
@@ -156,7 +166,8 @@ func TestIsolatedInvocations(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var c call
-		if err := json.Unmarshal(body, &c); err != nil || !slices.Equal(c.Deliver, isolated("a/ö", "hooks").Deliver) {
+		if err := json.Unmarshal(body, &c); err != nil ||
+			!slices.Equal(c.Deliver, isolated("a/ö", "hooks").Deliver) {
 			t.Errorf("called with %s", body)
 		}
 		asked = append(asked, r.URL.EscapedPath()+" "+r.Header.Get("X-Amz-Invocation-Type"))
@@ -167,7 +178,8 @@ func TestIsolatedInvocations(t *testing.T) {
 	const name = "arn:aws:lambda:eu-west-1:123456789012:function:slow:live"
 	isolate := check.Get(asideCalls(name))
 	check.OK(t, isolate(t.Context(), "a/ö", "hooks"))
-	if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
+	if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event",
+		strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
 		t.Errorf("asked %v, want %s", asked, want)
 	}
 	status = http.StatusForbidden
@@ -178,10 +190,11 @@ func TestIsolatedInvocations(t *testing.T) {
 // call is wrong, is not delivered to it, and gets no consumer.
 func TestACallOutsideOfThePrefix(t *testing.T) {
 	var got []string
-	b := benchOf(t, nil, delivery.Reader{Name: "hooks", Prefix: "shop/", Handle: func(_ context.Context, batch delivery.Batch) error {
-		got = append(got, batch.Queue)
-		return nil
-	}})
+	b := benchOf(t, nil, delivery.Reader{Name: "hooks", Prefix: "shop/",
+		Handle: func(_ context.Context, batch delivery.Batch) error {
+			got = append(got, batch.Queue)
+			return nil
+		}})
 	for _, queue := range []string{"other/q", "shop/q"} {
 		b.put(queue, "", 1)
 		check.Get(b.handle(t.Context(), isolated(queue, "hooks")))
@@ -205,7 +218,9 @@ type shareBench struct {
 
 func newShareBench(t *testing.T, ofTenant int) *shareBench {
 	b := &shareBench{waits: map[string]time.Time{}, during: func(context.Context) {}}
-	bound := &share{now: time.Now, wakeUp: func(queue, consumer string, due time.Time) { b.waits[queue+" "+consumer] = due }}
+	bound := &share{now: time.Now, wakeUp: func(queue, consumer string, due time.Time) {
+		b.waits[queue+" "+consumer] = due
+	}}
 	b.bench = benchOf(t, bound, delivery.Reader{
 		Name: "hooks", Apart: true, Inline: time.Second,
 		Handle: func(ctx context.Context, batch delivery.Batch) error {
@@ -327,7 +342,9 @@ func TestSampledMessagesAreLogged(t *testing.T) {
 		logs.Reset()
 		b := delivery.Batch{Queue: c.queue, Consumer: "c", To: int64(c.messages), Attempt: 1}
 		for i := range c.messages {
-			b.Messages = append(b.Messages, cursor.Message{Trace: cursor.TraceOf(fmt.Sprintf("00-0af7651916cd43dd8448eb211c80%04x-b7ad6b7169203331-%s", i, c.flags), "")})
+			b.Messages = append(b.Messages,
+				cursor.Message{Trace: cursor.TraceOf(
+					fmt.Sprintf("00-0af7651916cd43dd8448eb211c80%04x-b7ad6b7169203331-%s", i, c.flags), "")})
 		}
 		seen.handed(delivery.Handed{Batch: b, Claimed: at, Returned: at, Committed: at})
 		text := logs.String()
@@ -342,7 +359,9 @@ func TestSampledMessagesAreLogged(t *testing.T) {
 	for _, queue := range []string{"q", "other"} {
 		seen.delivery(delivery.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
 	}
-	if text := logs.String(); !strings.Contains(text, `"msg":"delivered","queue":"q","consumer":"billing"`) || !strings.Contains(text, `"messages":3`) || strings.Contains(text, "other") {
+	if text := logs.String(); !strings.Contains(text,
+		`"msg":"delivered","queue":"q","consumer":"billing"`) ||
+		!strings.Contains(text, `"messages":3`) || strings.Contains(text, "other") {
 		t.Errorf("logged: %s", text)
 	}
 }

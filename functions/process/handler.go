@@ -20,7 +20,9 @@ import (
 // handler returns the handler, which takes a batch of records and returns the first one that has to
 // be repeated; delivers what was moved to eager consumers; or delivers a queue that would have held
 // up others, if its tenant has a place for that. The Deliverer must report what it does to seen.
-func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers []delivery.Reader, bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
+func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers []delivery.Reader,
+	bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error),
+	error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed
 		if err := instrument(&readers[i]); err != nil {
@@ -31,7 +33,8 @@ func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers 
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, metrics *emf.Metrics, event call) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, metrics *emf.Metrics, event call) (events.DynamoDBEventResponse,
+		error) {
 		seen.metrics.Store(metrics)
 		defer flushSpans(ctx)
 		if len(event.Deliver) > 0 {
@@ -78,7 +81,8 @@ const maxTraces = 20
 func (o *observer) handed(h delivery.Handed) {
 	var traces []string
 	for _, m := range h.Batch.Messages {
-		if id := m.Trace.ID(); m.Trace.Sampled() && len(traces) < maxTraces && !slices.Contains(traces, id) {
+		if id := m.Trace.ID(); m.Trace.Sampled() && len(traces) < maxTraces &&
+			!slices.Contains(traces, id) {
 			traces = append(traces, id)
 		}
 	}
@@ -105,7 +109,8 @@ func (o *observer) delivery(done delivery.Delivery) {
 	metrics.Count("Batches", done.Batches)
 	metrics.Count("Delivered", done.Messages)
 	metrics.Count("BatchesDeferred", done.Deferred)
-	log := slog.With("queue", done.Queue, "consumer", done.Consumer, "delivered", done.Record.Delivered, "attempts", done.Record.Attempts)
+	log := slog.With("queue", done.Queue, "consumer", done.Consumer, "delivered",
+		done.Record.Delivered, "attempts", done.Record.Attempts)
 	switch {
 	case errors.Is(done.Err, cursor.ErrErased): // nothing is left to deliver
 	case done.Err != nil:
@@ -118,13 +123,15 @@ func (o *observer) delivery(done delivery.Delivery) {
 		log.Warn("the replies of a claim wait for room", "error", done.Cause)
 	case done.Cause != nil:
 		metrics.Count("DeliveriesFailed", 1)
-		log.Warn("a batch was not delivered", "outcome", string(done.Outcome), "reason", done.Reason, "error", done.Cause)
+		log.Warn("a batch was not delivered", "outcome", string(done.Outcome), "reason", done.Reason,
+			"error", done.Cause)
 	case done.Outcome == delivery.Lost:
 		metrics.Count("DeliveriesLost", 1)
 		log.Warn("the claim was taken over; what was delivered may come again")
 	}
 	if watched := o.log.Watched(); watched != "" && watched == done.Queue {
-		log.Info("delivered", "batches", done.Batches, "messages", done.Messages, "outcome", string(done.Outcome), "reason", done.Reason)
+		log.Info("delivered", "batches", done.Batches, "messages", done.Messages, "outcome",
+			string(done.Outcome), "reason", done.Reason)
 	}
 	if done.Outcome == delivery.Blocked {
 		metrics.Count("DeliveriesBlocked", 1)

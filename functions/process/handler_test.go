@@ -116,8 +116,10 @@ func benchOf(t *testing.T, bound *share, readers ...delivery.Reader) *bench {
 	b.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
 	seen := &observer{}
 	b.acker = check.Get(xorack.New(xorack.NewMemory(), nil))
-	b.deliverer = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery, Acker: b.acker}))
-	b.handle = runtime.Around(&b.out, headroom, check.Get(handler(b.deliverer, cursor.Names{}, seen, readers, bound)))
+	b.deliverer = check.Get(delivery.New(b.store, b.sorter,
+		&delivery.Options{Observe: seen.delivery, Acker: b.acker}))
+	b.handle = runtime.Around(&b.out, headroom,
+		check.Get(handler(b.deliverer, cursor.Names{}, seen, readers, bound)))
 	return b
 }
 
@@ -131,7 +133,8 @@ func write(t *testing.T, text string) string {
 func (b *bench) put(queue string, body string, seqs ...int64) {
 	b.Helper()
 	for _, seq := range seqs {
-		check.OK(b, b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)})[0].Err)
+		check.OK(b,
+			b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)})[0].Err)
 	}
 }
 
@@ -240,7 +243,8 @@ func tables(t *testing.T) {
 func starts(t *testing.T, want string) {
 	t.Helper()
 	_, err := runtime.New(io.Discard, newHandler)
-	check.That(t, (err == nil) == (want == "") && strings.Contains(fmt.Sprint(err), want), "error %v, want %q", err, want)
+	check.That(t, (err == nil) == (want == "") && strings.Contains(fmt.Sprint(err), want),
+		"error %v, want %q", err, want)
 }
 
 func TestStartNamesWhatIsMissing(t *testing.T) {
@@ -312,16 +316,18 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	check.OK(t, sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1})[0].Err)
 	seen := &observer{}
-	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Observe: seen.delivery, Margin: 2 * time.Second}))
+	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter,
+		&delivery.Options{Observe: seen.delivery, Margin: 2 * time.Second}))
 	handed := false
-	handle := check.Get(handler(deliverer, cursor.Names{}, seen, []delivery.Reader{{Name: "c", Handle: func(ctx context.Context, _ delivery.Batch) error {
-		handed = true
-		// The context's clock and the deliverer's are read one after the other.
-		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-headroom-1900*time.Millisecond)) {
-			t.Errorf("the batch may last until %v before the end", end.Sub(at))
-		}
-		return nil
-	}}}, nil))
+	handle := check.Get(handler(deliverer, cursor.Names{}, seen,
+		[]delivery.Reader{{Name: "c", Handle: func(ctx context.Context, _ delivery.Batch) error {
+			handed = true
+			// The context's clock and the deliverer's are read one after the other.
+			if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-headroom-1900*time.Millisecond)) {
+				t.Errorf("the batch may last until %v before the end", end.Sub(at))
+			}
+			return nil
+		}}}, nil))
 	answer := check.Get(runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))))
 	check.That(t, len(answer.BatchItemFailures) == 0 && handed, "%+v %+v", answer, handed)
 }
@@ -359,7 +365,8 @@ func TestHanding(t *testing.T) {
 				defer cancel()
 				done := d.Deliver(ctx, "q", delivery.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
 				if done.Err != nil || done.Record.State != c.state || done.Record.Attempts != c.attempts {
-					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts, done.Err, c.state, c.attempts)
+					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts,
+						done.Err, c.state, c.attempts)
 				}
 				if at := synctestDay.Add(20 * time.Minute); done.Record.RetryAt.Equal(at) != (name == "busy") {
 					t.Errorf("it is tried again at %s; it asked for %s", done.Record.RetryAt, at)

@@ -26,7 +26,8 @@ const headroom = time.Second
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	d.CountRates()
 	endpoints := endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now)
-	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"), endpoint.NewCache(endpoints.Of, time.Now))
+	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"),
+		endpoint.NewCache(endpoints.Of, time.Now))
 	d.Check(err)
 	seen := &observer{log: d.Log}
 	options := delivery.Options{Observe: seen.delivery}

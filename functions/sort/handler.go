@@ -26,7 +26,8 @@ type sorting struct {
 // handle takes a batch of records of one of the two streams, and returns the first one that has to
 // be repeated. So has one whose queue has more to move over than there is time for; it is continued
 // where it stopped.
-func (s *sorting) handle(ctx context.Context, metrics *emf.Metrics, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
+func (s *sorting) handle(ctx context.Context, metrics *emf.Metrics,
+	event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	metrics.Count("StreamRecords", len(event.Records))
 	failed := func(err error) {
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -39,7 +40,9 @@ func (s *sorting) handle(ctx context.Context, metrics *emf.Metrics, event table.
 	}
 	if s.ofArrivals(event) {
 		return cursor.OnArrivals(s.sorter, s.names, cursor.OnArrivalsOptions{
-			WakeUp:  func(queue string, upTo sortkey.SortKey, due time.Time) { s.timer.Settle(queue, string(upTo), due) },
+			WakeUp: func(queue string, upTo sortkey.SortKey, due time.Time) {
+				s.timer.Settle(queue, string(upTo), due)
+			},
 			Settled: func(done cursor.Settled) { runtime.CountSettled(metrics, done) },
 			Failed:  failed,
 		})(ctx, event)

@@ -49,7 +49,8 @@ func event(t *testing.T, records ...string) table.StreamEvent {
 }
 
 // handlerOf is a handler without a timer.
-func handlerOf(sorter *cursor.Sorter, out io.Writer) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
+func handlerOf(sorter *cursor.Sorter, out io.Writer) func(context.Context,
+	table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	return runtime.Around(out, headroom, (&sorting{sorter: sorter}).handle)
 }
 
@@ -72,7 +73,8 @@ func TestHandlerSorts(t *testing.T) {
 	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%+v, %v", response, err)
 	it, err := sorter.Status(t.Context(), "q")
 	check.That(t, err == nil && it.Position == 3, "position %d, %v; want 3", it.Position, err)
-	if text := out.String(); !strings.Contains(text, `"Advances":1`) || !strings.Contains(text, `"StreamRecords":3`) {
+	if text := out.String(); !strings.Contains(text, `"Advances":1`) ||
+		!strings.Contains(text, `"StreamRecords":3`) {
 		t.Errorf("metrics: %s", text)
 	}
 }
@@ -97,13 +99,14 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			if get, ok := r.(ddb.Get); ok && get.Key.Get("queue").Str() == "slow" {
-				<-ctx.Done()
-				return ddb.Answer{}, ctx.Err()
-			}
-			return tables.Do(ctx, r)
-		}), cursor.Names{})
+		store, err := cursor.NewStore(
+			ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				if get, ok := r.(ddb.Get); ok && get.Key.Get("queue").Str() == "slow" {
+					<-ctx.Done()
+					return ddb.Answer{}, ctx.Err()
+				}
+				return tables.Do(ctx, r)
+			}), cursor.Names{})
 		check.OK(t, err)
 		sorter, err := cursor.New(store, nil)
 		check.OK(t, err)
@@ -115,7 +118,8 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
 			response.BatchItemFailures[0].ItemIdentifier == "2" && ctx.Err() == nil,
 			"%+v, %v, %v; want that record 2 comes again, in time", response, err, ctx.Err())
-		if text := out.String(); !strings.Contains(text, `"Unfinished":1`) || strings.Contains(text, `"Errors"`) {
+		if text := out.String(); !strings.Contains(text, `"Unfinished":1`) ||
+			strings.Contains(text, `"Errors"`) {
 			t.Errorf("metrics: %s", text)
 		}
 	})
@@ -150,13 +154,15 @@ func TestHandlerSettles(t *testing.T) {
 	var sent sqs
 	server := httptest.NewServer(&sent)
 	t.Cleanup(server.Close)
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": server.URL,
+		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
 		t.Setenv(name, value)
 	}
 	wake, err := timer.New("https://queue")
 	check.OK(t, err)
 	sorter := newSorter(t)
-	kind, drop, keyType, none, window := cursor.KindKeyed, cursor.LateDrop, sortkey.KeyType("number"), time.Duration(0), 10*time.Second
+	kind, drop, keyType, none, window := cursor.KindKeyed, cursor.LateDrop, sortkey.KeyType("number"),
+		time.Duration(0), 10*time.Second
 	for queue, settle := range map[string]*time.Duration{"now": &none, "later": &window} {
 		check.Get(sorter.Configure(t.Context(), queue,
 			cursor.Change{Kind: &kind, KeyType: &keyType, Late: &drop, Settle: settle}))
@@ -177,21 +183,28 @@ func TestHandlerSettles(t *testing.T) {
 	put("later", 9, "")
 	put("now", 3, "1")
 	put("later", 8, "")
-	records = append(records, arrival(6, "arrivals", "\x01234567890"), arrival(7, "gone", sortkey.Era("").SortKey("\x01k", "")))
+	records = append(records, arrival(6, "arrivals", "\x01234567890"),
+		arrival(7, "gone", sortkey.Era("").SortKey("\x01k", "")))
 	var out bytes.Buffer
-	handle := runtime.Around(&out, headroom, (&sorting{sorter: sorter, timer: wake}).handle, func(ctx context.Context, _ *emf.Metrics) { wake.Flush(ctx) })
+	handle := runtime.Around(&out, headroom, (&sorting{sorter: sorter, timer: wake}).handle,
+		func(ctx context.Context, _ *emf.Metrics) {
+			wake.Flush(ctx)
+		})
 	began := time.Now()
 	response, err := handle(t.Context(), event(t, records...))
 	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%+v, %v", response, err)
 	if it, err := sorter.Status(t.Context(), "now"); err != nil || it.Position != 2 {
 		t.Errorf("position %d, %v; want 2", it.Position, err)
 	}
-	if text := out.String(); !strings.Contains(text, `"Settled":2`) || !strings.Contains(text, `"Unlinked":1`) || strings.Contains(text, "Errors") {
+	if text := out.String(); !strings.Contains(text, `"Settled":2`) ||
+		!strings.Contains(text, `"Unlinked":1`) || strings.Contains(text, "Errors") {
 		t.Errorf("metrics: %s", text)
 	}
 	check.Need(t, len(sent.bodies) == 1, "wake-ups %v, want one for the batch", sent.bodies)
 	w, err := timer.Parse(sent.bodies[0])
-	if key := sortkey.SortKey(w.UpTo).Key(); err != nil || w.Kind != timer.Settle || w.Queue != "later" || key.String() != "9" || w.Due.Before(began.Add(window-time.Millisecond)) || w.Due.After(time.Now().Add(window)) {
+	if key := sortkey.SortKey(w.UpTo).Key(); err != nil || w.Kind != timer.Settle ||
+		w.Queue != "later" || key.String() != "9" || w.Due.Before(began.Add(window-time.Millisecond)) ||
+		w.Due.After(time.Now().Add(window)) {
 		t.Errorf("%+v up to %s, %v", w, key, err)
 	}
 }

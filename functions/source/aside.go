@@ -88,7 +88,8 @@ func (a *aside) text(r *source.Record, p poison) (string, error) {
 	d := document{
 		ID: a.id(r), Kind: announce.RecordSetAside, Source: a.source.Name, SourceKind: a.source.Kind,
 		Reason: p.reason, Field: p.field, Detail: p.detail[:min(len(p.detail), maxDetail)],
-		At: a.now().UTC().Format(time.RFC3339Nano), Name: r.Name(), Bytes: len(r.Raw), SHA256: hex.EncodeToString(sum[:]),
+		At: a.now().UTC().Format(time.RFC3339Nano), Name: r.Name(), Bytes: len(r.Raw),
+		SHA256: hex.EncodeToString(sum[:]),
 	}
 	if len(r.Raw) <= maxRecord && json.Valid(r.Raw) && forSQS(r.Raw) {
 		d.Record = r.Raw
@@ -118,7 +119,8 @@ func forSQS(text []byte) bool {
 func (a *aside) id(r *source.Record) string {
 	sum := sha256.Sum256([]byte(a.source.Name + "\x00" + string(r.Raw)))
 	if name := r.Name(); name != "" && len(name) <= 200 {
-		return announce.RecordSetAside + "/" + a.source.Name + "/" + name + "/" + hex.EncodeToString(sum[:4])
+		return announce.RecordSetAside + "/" + a.source.Name + "/" + name + "/" +
+			hex.EncodeToString(sum[:4])
 	}
 	return announce.RecordSetAside + "/" + a.source.Name + "/" + hex.EncodeToString(sum[:16])
 }
@@ -138,7 +140,8 @@ func (a *aside) send(ctx context.Context, event *source.Event, all []poison) []b
 		}
 		verdicts, err := a.queue.SendBatch(ctx, a.url, entries)
 		if err != nil || len(verdicts.Failed) > 0 {
-			slog.ErrorContext(ctx, "not set aside", "source", a.source.Name, "records", len(entries), "failed", verdicts.Failed, "error", err)
+			slog.ErrorContext(ctx, "not set aside", "source", a.source.Name, "records", len(entries),
+				"failed", verdicts.Failed, "error", err)
 		}
 		for _, taken := range verdicts.Successful {
 			if i, err := strconv.Atoi(taken.ID); err == nil && i >= 0 && i < len(places) {
@@ -156,7 +159,8 @@ func (a *aside) send(ctx context.Context, event *source.Event, all []poison) []b
 		if len(entries) == maxEntries || size+len(text) > maxRequest {
 			flush()
 		}
-		entries, places, size = append(entries, awscall.Entry{ID: strconv.Itoa(len(entries)), Body: text}), append(places, i), size+len(text)
+		entries, places, size = append(entries,
+			awscall.Entry{ID: strconv.Itoa(len(entries)), Body: text}), append(places, i), size+len(text)
 	}
 	flush()
 	return sent
@@ -172,7 +176,8 @@ func (a *aside) announce(ctx context.Context, event *source.Event, all []poison)
 	}
 	for _, p := range all[:min(len(all), maxExamples)] {
 		said.Examples = append(said.Examples, announce.SetAsideRecord{
-			Record: event.Records[p.place].Name(), Reason: p.reason, Field: p.field, Detail: p.detail[:min(len(p.detail), maxDetail)],
+			Record: event.Records[p.place].Name(), Reason: p.reason, Field: p.field,
+			Detail: p.detail[:min(len(p.detail), maxDetail)],
 		})
 	}
 	return a.announcer.Records(ctx, said)

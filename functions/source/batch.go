@@ -107,7 +107,8 @@ func (b *batch) store(ctx context.Context) {
 // inOrder are a part of the messages, but for those behind one of their queue that has to be
 // repeated: in arrival order they would get the places before it. They have to be repeated with it.
 // The queue itself keeps the order of one part.
-func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Message, places []int) {
+func (b *batch) inOrder(ctx context.Context,
+	from, to int) (messages []cursor.Message, places []int) {
 	held := map[string]bool{}
 	for i, place := range b.places[:from] {
 		if b.failed[place] {
@@ -227,7 +228,8 @@ func (b *batch) setAside(ctx context.Context) {
 	b.metrics.Count("RecordsSetAside", len(there))
 	if err := b.aside.announce(ctx, b.event, there); err != nil {
 		b.metrics.Count("AnnouncementsFailed", 1)
-		slog.ErrorContext(ctx, "not announced", "source", b.source.Name, "records", len(there), "error", err)
+		slog.ErrorContext(ctx, "not announced", "source", b.source.Name, "records", len(there), "error",
+			err)
 	}
 }
 

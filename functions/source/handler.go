@@ -29,7 +29,8 @@ type service struct {
 // Lost answer, or we die at any point: the event comes again, and what is stored is known by its
 // ids. What was set aside is so again, under the same id. Another invocation with the same records,
 // or some of them: the same.
-func (s *service) handle(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (json.RawMessage, error) {
+func (s *service) handle(ctx context.Context, metrics *emf.Metrics,
+	raw json.RawMessage) (json.RawMessage, error) {
 	event, err := s.source.Split(raw)
 	if err != nil {
 		metrics.Count("Errors", 1)
@@ -37,7 +38,8 @@ func (s *service) handle(ctx context.Context, metrics *emf.Metrics, raw json.Raw
 		return nil, err
 	}
 	metrics.Count("SourceRecords", len(event.Records))
-	b := &batch{service: s, event: event, metrics: metrics, received: time.Now(), failed: make([]bool, len(event.Records))}
+	b := &batch{service: s, event: event, metrics: metrics, received: time.Now(),
+		failed: make([]bool, len(event.Records))}
 	b.read()
 	b.store(ctx)
 	b.setAside(ctx)

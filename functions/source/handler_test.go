@@ -121,7 +121,9 @@ func newTaker(t *testing.T, of *source.Source, sorter *cursor.Sorter, p *peers) 
 		bus = "people"
 	}
 	announcer := check.Get(announce.New(bus, "", ""))
-	set := &aside{source: of, announcer: announcer, now: func() time.Time { return sourcetest.Time(0) }}
+	set := &aside{source: of, announcer: announcer, now: func() time.Time {
+		return sourcetest.Time(0)
+	}}
 	if p != nil {
 		set = check.Get(newAside(of, os.Getenv("AWS_ENDPOINT_URL")+"/000000000000/failures", announcer))
 		set.now = func() time.Time { return sourcetest.Time(0) }
@@ -203,7 +205,8 @@ func TestEach(t *testing.T) {
 // A queue starts at the first record that comes of it, where the source says so.
 func TestASourceStartsHere(t *testing.T) {
 	w := newWorld(t)
-	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)), w.sorter, newPeers(t))
+	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)), w.sorter,
+		newPeers(t))
 	check.Get(h.handle(t.Context(), event(`{"q":"a","n":4712}`, `{"q":"a","n":4711}`)))
 	status := check.Get(w.sorter.Status(t.Context(), "src/a"))
 	check.That(t, status.Settings.First == 4711 && status.Position == 4712, "%+v", status)
@@ -212,7 +215,8 @@ func TestASourceStartsHere(t *testing.T) {
 // A record that makes no message is set aside and announced, and holds up no other one.
 func TestPoisonIsSetAside(t *testing.T) {
 	p, w, h := beside(t, bySeq)
-	h.answers(t, event(`{"q":"a","n":1}`, `no JSON`, `{"q":"a","n":2}`, `{"q":"a","n":-3}`, `{"q":"a","n":3}`), done)
+	h.answers(t, event(`{"q":"a","n":1}`, `no JSON`, `{"q":"a","n":2}`, `{"q":"a","n":-3}`,
+		`{"q":"a","n":3}`), done)
 	status, err := w.sorter.Status(t.Context(), "src/a")
 	check.That(t, err == nil && status.Position == 3, "%+v, %v", status, err)
 	check.Is(t, strings.Join(p.said(t), ", "), "m-2 malformed queue, m-4 malformed seq")
@@ -220,7 +224,9 @@ func TestPoisonIsSetAside(t *testing.T) {
 	if want := `,"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue","detail":"cannot be found: the event is not JSON","at":"2026-03-01T09:00:00Z","name":"m-2","record":{"messageId":"m-2","body":"no JSON","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"},"bytes":97,`; !strings.HasPrefix(p.aside[0], first) || !strings.Contains(p.aside[0], want) {
 		t.Errorf("the first: %s", p.aside[0])
 	}
-	check.That(t, len(p.announced) == 1 && strings.Contains(p.announced[0], `"count":2,"examples":[{"record":"m-2","reason":"malformed","field":"queue"`),
+	check.That(t, len(p.announced) == 1 &&
+		strings.Contains(p.announced[0],
+			`"count":2,"examples":[{"record":"m-2","reason":"malformed","field":"queue"`),
 		"announced: %s", p.announced)
 	for _, want := range []string{`"SourceRecords":5`, `"RecordsSetAside":2`, `"MessagesStored":3`} {
 		check.That(t, strings.Contains(h.metrics.String(), want), "no %s in %s", want, h.metrics)
@@ -241,20 +247,27 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	put := func(queue string, seqs ...int64) {
 		t.Helper()
 		for _, seq := range seqs {
-			check.OK(t, w.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`1`)})[0].Err)
+			check.OK(t,
+				w.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`1`)})[0].Err)
 		}
 	}
 	ahead, skip, after := int64(3), cursor.PolicySkip, time.Second
 	check.Get(w.sorter.Configure(t.Context(), "src/full", cursor.Change{MaxAhead: &ahead}))
-	check.Get(w.sorter.Configure(t.Context(), "src/late", cursor.Change{Policy: &skip, GapAfter: &after}))
+	check.Get(w.sorter.Configure(t.Context(), "src/late",
+		cursor.Change{Policy: &skip, GapAfter: &after}))
 	put("src/conflict", 1)
 	put("src/late", 1, 3)
 	w.now = w.now.Add(time.Hour)
 	check.Get(w.sorter.Sweep(t.Context(), cursor.SweepOptions{}))
-	check.OK(t, w.sorter.Put(t.Context(), cursor.Message{KeyParts: []any{1}, KeyType: "number", Queue: "src/keyed", ID: "1", Body: []byte(`1`)})[0].Err)
-	h.answers(t, event(`{"q":"conflict","n":1}`, `{"q":"late","n":2}`, `{"q":"late","n":0}`, `{"q":"full","n":9}`, `{"q":"keyed","n":1}`, `{"q":"good","n":1}`,
-		`{"q":"twice","n":1,"a":1}`, `{"q":"twice","n":1,"a":2}`, `{"q":"twice","n":1,"a":1}`), `{"batchItemFailures":[{"itemIdentifier":"m-4"}]}`)
-	check.Is(t, strings.Join(p.said(t), ", "), "m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq, m-8 conflict ")
+	check.OK(t,
+		w.sorter.Put(t.Context(), cursor.Message{KeyParts: []any{1}, KeyType: "number",
+			Queue: "src/keyed", ID: "1", Body: []byte(`1`)})[0].Err)
+	h.answers(t, event(`{"q":"conflict","n":1}`, `{"q":"late","n":2}`, `{"q":"late","n":0}`,
+		`{"q":"full","n":9}`, `{"q":"keyed","n":1}`, `{"q":"good","n":1}`,
+		`{"q":"twice","n":1,"a":1}`, `{"q":"twice","n":1,"a":2}`, `{"q":"twice","n":1,"a":1}`),
+		`{"batchItemFailures":[{"itemIdentifier":"m-4"}]}`)
+	check.Is(t, strings.Join(p.said(t), ", "),
+		"m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq, m-8 conflict ")
 	for _, queue := range []string{"src/good", "src/twice"} {
 		status, err := w.sorter.Status(t.Context(), queue)
 		check.That(t, err == nil && status.Position == 1, "%s: %+v, %v", queue, status, err)
@@ -299,7 +312,8 @@ func TestTooFarAheadInAGroup(t *testing.T) {
 func TestFailureQueueAway(t *testing.T) {
 	p, _, h := beside(t, bySeq)
 	p.refuse = 1
-	h.answers(t, event(`bad`, `{"q":"a","n":1}`, `worse`), `{"batchItemFailures":[{"itemIdentifier":"m-3"}]}`)
+	h.answers(t, event(`bad`, `{"q":"a","n":1}`, `worse`),
+		`{"batchItemFailures":[{"itemIdentifier":"m-3"}]}`)
 	p.refuse, p.away = 0, true
 	h.answers(t, event(`bad`, `{"q":"a","n":2}`), `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`)
 	check.That(t, len(p.announced) == 1 && strings.Contains(p.announced[0], `"count":1`),
@@ -332,8 +346,10 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	for _, text := range p.aside {
 		kept[documentOf(t, text).Name] = documentOf(t, text)
 	}
-	if d := kept["m-1"]; d.Reason != "too-large" || !d.Truncated || d.Record != nil || d.Bytes < 400<<10 || len(d.RecordBase64) != maxRecord || d.SHA256 == "" {
-		t.Errorf("too large: %s, %d bytes, truncated %v, %d kept", d.Reason, d.Bytes, d.Truncated, len(d.RecordBase64))
+	if d := kept["m-1"]; d.Reason != "too-large" || !d.Truncated || d.Record != nil ||
+		d.Bytes < 400<<10 || len(d.RecordBase64) != maxRecord || d.SHA256 == "" {
+		t.Errorf("too large: %s, %d bytes, truncated %v, %d kept", d.Reason, d.Bytes, d.Truncated,
+			len(d.RecordBase64))
 	}
 	d := kept["m-2"]
 	check.That(t, d.Record == nil && !d.Truncated && d.RecordBase64 != "", "not for SQS: %+v", d)
@@ -346,7 +362,8 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 // and then all are there, once.
 func TestEveryRequestFails(t *testing.T) {
 	for _, shape := range sourcetest.Shapes {
-		if shape.Name != "sqs" && shape.Name != "sqsFifo" && shape.Name != "kinesis" && shape.Name != "kafka" {
+		if shape.Name != "sqs" && shape.Name != "sqsFifo" && shape.Name != "kinesis" &&
+			shape.Name != "kafka" {
 			continue
 		}
 		for _, fault := range ddbtest.EveryFault() {
@@ -384,7 +401,8 @@ func TestEveryRequestFails(t *testing.T) {
 					check.OK(t, err)
 					status, err := w.sorter.Status(t.Context(), shape.Queue(queue))
 					check.Need(t, err == nil && status.Position == 3,
-						"%s, request %d %s: queue %d is at %d, %v", shape.Name, nth, fault, queue, status.Position, err)
+						"%s, request %d %s: queue %d is at %d, %v", shape.Name, nth, fault, queue, status.Position,
+						err)
 					want := 1
 					for m, err := range w.sorter.Read(t.Context(), shape.Queue(queue), 0, 3) {
 						if n, bad := shape.N(m.Body); err != nil || bad != nil || n != want {
@@ -407,7 +425,8 @@ func TestNoTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	answer, err := h.handle(ctx, event(`{"q":"a","n":1}`, `bad`))
-	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"}]}`,
+	check.That(t, err == nil &&
+		string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"}]}`,
 		"%s, %v", answer, err)
 	check.That(t, strings.Contains(h.metrics.String(), `"RecordsRepeated":2`), "metrics %s", h.metrics)
 	// What is no event of a source is an error.
@@ -492,7 +511,8 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 	h := newTaker(t, read(t, source), sorter, p)
 	faults.Fail(nth, fault)
 	for range 3 {
-		if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err == nil && string(answer) == done {
+		if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err == nil &&
+			string(answer) == done {
 			break
 		}
 	}
@@ -542,9 +562,11 @@ func TestStart(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("LAMBDA_TASK_ROOT", folder)
 	file := filepath.Join(folder, "source1.json")
-	for text, want := range map[string]string{bySeq: "", `{"name":"a","kind":"mq"}`: file + `: kind "mq" is not known`} {
+	for text, want := range map[string]string{bySeq: "",
+		`{"name":"a","kind":"mq"}`: file + `: kind "mq" is not known`} {
 		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
-		if from, err := describe("source1.json"); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err == nil && from == nil {
+		if from, err := describe("source1.json"); (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), want) || err == nil && from == nil {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -557,7 +579,9 @@ func TestABatchOfMoreThanAQuota(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival","queue":"@partitionKey","prefix":"@acme/"}`), w.sorter, nil)
 	h.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
-		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 1}}}, func() time.Time { return w.now })
+		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 1}}}, func() time.Time {
+			return w.now
+		})
 	bodies := make([]string, 400)
 	for i := range bodies {
 		bodies[i] = strconv.Itoa(i + 1)
@@ -565,7 +589,8 @@ func TestABatchOfMoreThanAQuota(t *testing.T) {
 	h.answers(t, kinesisEvent(bodies...), done)
 	// The window is used up, and the next one is not.
 	more := append(bodies, "401")
-	check.That(t, string(check.Get(h.handle(t.Context(), kinesisEvent(more...)))) != done, "all passed")
+	check.That(t, string(check.Get(h.handle(t.Context(), kinesisEvent(more...)))) != done,
+		"all passed")
 	w.now = w.now.Add(time.Hour)
 	h.answers(t, kinesisEvent(more...), done)
 }

@@ -22,7 +22,8 @@ import (
 )
 
 // many is how many records of each shape go through the handler; make verify S=sources has 100,000.
-var many = flag.Int("events", map[bool]int{true: 4_000, false: 800}[whole.Tests], "how many records of each shape go through the handler")
+var many = flag.Int("events", map[bool]int{true: 4_000, false: 800}[whole.Tests],
+	"how many records of each shape go through the handler")
 
 // How records come: up to a delay after the time at which they were made, which is less than the
 // settle window; one in twenty a second time, up to a minute later.
@@ -52,7 +53,9 @@ func allComing(random *rand.Rand, each int) (all []coming, again int) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b coming) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
+	slices.SortStableFunc(all, func(a, b coming) int {
+		return cmp.Compare(a.at.UnixNano(), b.at.UnixNano())
+	})
 	return all, again
 }
 
@@ -68,15 +71,20 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	names := cursor.Names{}
-	w := &world{t: t, meter: ddbtest.NewMeter(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)), now: sourcetest.Time(0)}
+	w := &world{t: t,
+		meter: ddbtest.NewMeter(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)),
+		now:   sourcetest.Time(0)}
 	store := check.Get(cursor.NewStore(w.meter, names))
-	w.sorter = check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }, ForEach: fanout.SideBySide}))
+	w.sorter = check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time {
+		return w.now
+	}, ForEach: fanout.SideBySide}))
 	return w
 }
 
 // play has records come: put gets those of an event, as they come; then each queue is settled,
 // every tick.
-func (w *world) play(shape sourcetest.Shape, all []coming, random *rand.Rand, put func([]json.RawMessage)) {
+func (w *world) play(shape sourcetest.Shape, all []coming, random *rand.Rand,
+	put func([]json.RawMessage)) {
 	w.t.Helper()
 	settle := func() {
 		if !shape.Settles {
@@ -154,12 +162,15 @@ func TestManyRecords(t *testing.T) {
 				answer, err := handle(t.Context(), shape.Event(records))
 				check.Need(t, err == nil && string(answer) == done, "%s, %v", answer, err)
 			})
-			theirs.play(shape, all, rand.New(rand.NewPCG(uint64(i), 2)), func(records []json.RawMessage) { putAlone(t, theirs.sorter, of, shape.Event(records)) })
+			theirs.play(shape, all, rand.New(rand.NewPCG(uint64(i), 2)), func(records []json.RawMessage) {
+				putAlone(t, theirs.sorter, of, shape.Event(records))
+			})
 			lost, disordered := events.check(shape, each)
 			writes, reads := events.spent.Writes/theirs.spent.Writes, events.spent.Reads/theirs.spent.Reads
 			per := float64(len(all))
 			t.Logf("%d records, %d of them again, in %d events: %d lost, %d out of order; %.3f write and %.3f read units a record, %.3f and %.3f times those of the same puts",
-				len(all), again, calls, lost, disordered, events.spent.Writes/per, events.spent.Reads/per, writes, reads)
+				len(all), again, calls, lost, disordered, events.spent.Writes/per, events.spent.Reads/per,
+				writes, reads)
 			check.That(t, lost == 0 && disordered == 0 && writes <= 1.1 && reads <= 1.1,
 				"that is not as it must be")
 		})

@@ -63,8 +63,9 @@ func shardOf(name string, faults, others int, bodies ...string) sim.Scenario {
 		}
 		names := cursor.Names{}
 		m := &shard{
-			run: run, of: of, now: sourcetest.Time(0), records: bodies, aside: map[string]int{}, announced: map[string]int{},
-			tables: ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...),
+			run: run, of: of, now: sourcetest.Time(0), records: bodies, aside: map[string]int{},
+			announced: map[string]int{},
+			tables:    ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...),
 		}
 		run.Daemon("stream", m.deliver)
 		if others > 0 {
@@ -80,7 +81,8 @@ func (m *shard) deliver(p *sim.Proc) {
 	s := m.process(p)
 	for ; m.left < len(m.records); m.tries++ {
 		if m.tries == maxTries {
-			m.run.Violation("%d of %d records are left after %d tries", len(m.records)-m.left, len(m.records), m.tries)
+			m.run.Violation("%d of %d records are left after %d tries", len(m.records)-m.left,
+				len(m.records), m.tries)
 			return
 		}
 		answer, err := runtime.Around(io.Discard, headroom, s.handle)(context.Background(), m.event())
@@ -156,7 +158,8 @@ func (m *shard) process(p *sim.Proc) *service {
 	}
 	limits := []quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: shardLimit / 10}}}
 	return &service{
-		source: m.of, sorter: sorter, aside: &aside{source: m.of, queue: shardSide{m, p}, announcer: shardSide{m, p}, now: clock},
+		source: m.of, sorter: sorter,
+		aside:  &aside{source: m.of, queue: shardSide{m, p}, announcer: shardSide{m, p}, now: clock},
 		quotas: quota.NewKeeper(quota.NewStore(tables, counters), limits, clock),
 	}
 }
@@ -168,7 +171,8 @@ type shardSide struct {
 }
 
 // SendBatch implements sender.
-func (s shardSide) SendBatch(_ context.Context, _ string, entries []awscall.Entry) (awscall.Verdicts, error) {
+func (s shardSide) SendBatch(_ context.Context, _ string,
+	entries []awscall.Entry) (awscall.Verdicts, error) {
 	return sim.Do(s.p, sim.Labelf("set aside"), true, func() (verdicts awscall.Verdicts, err error) {
 		for _, e := range entries {
 			var d document
@@ -196,7 +200,9 @@ func (m *shard) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Bool(a.Held)
 	d.Int(m.now.Unix())
 	if update, ok := r.(ddb.Update); ok && (r.Name() == "take" || r.Name() == "move account") {
-		d.Bool(slices.ContainsFunc(update.Do, func(set ddb.Action) bool { return set.Path == "op" && set.Value.Equal(a.Item.Get("op")) }))
+		d.Bool(slices.ContainsFunc(update.Do, func(set ddb.Action) bool {
+			return set.Path == "op" && set.Value.Equal(a.Item.Get("op"))
+		}))
 	}
 	for _, it := range append(slices.Clone(a.Items), a.Item) {
 		hashOf(d, it)

@@ -48,7 +48,8 @@ type sweeper struct {
 }
 
 // handle does what is due: what a batch of wake-ups is about, or whatever it finds.
-func (s *sweeper) handle(ctx context.Context, metrics *emf.Metrics, event json.RawMessage) (any, error) {
+func (s *sweeper) handle(ctx context.Context, metrics *emf.Metrics,
+	event json.RawMessage) (any, error) {
 	if !runtime.IsBatch(event, "aws:sqs") {
 		return s.run(ctx, metrics, event)
 	}
@@ -63,7 +64,8 @@ func (s *sweeper) handle(ctx context.Context, metrics *emf.Metrics, event json.R
 // each has all of the time, and what one of them has to do, however much, keeps no other waiting. A
 // queue, a consumer or a chain that could not be handled fails the invocation, after all others
 // were.
-func (s *sweeper) run(ctx context.Context, metrics *emf.Metrics, event json.RawMessage) (report, error) {
+func (s *sweeper) run(ctx context.Context, metrics *emf.Metrics,
+	event json.RawMessage) (report, error) {
 	// A call for wake-ups may take longer: the next scheduled one goes on where this one stops.
 	ctx, end := context.WithTimeout(ctx, calls-headroom)
 	defer end()
@@ -85,7 +87,8 @@ func (s *sweeper) run(ctx context.Context, metrics *emf.Metrics, event json.RawM
 	err := errors.Join(errs[:]...)
 	if err != nil {
 		slog.ErrorContext(ctx, "the sweep left something undone", "error", err,
-			"queues", did.Consumers.Sorter.Failed, "consumers", did.Consumers.Failed, "chains", did.Chains.Failed)
+			"queues", did.Consumers.Sorter.Failed, "consumers", did.Consumers.Failed, "chains",
+			did.Chains.Failed)
 	}
 	return did, err
 }
@@ -109,7 +112,8 @@ func scheduled(event json.RawMessage) bool {
 
 // sweepQueues makes the rounds over all queues: it heals, skips, announces gaps, keeps undelivered
 // messages from expiring, and looks after the consumers.
-func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *troubles, whenDue bool) (delivery.SweepReport, error) {
+func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *troubles,
+	whenDue bool) (delivery.SweepReport, error) {
 	options := s.consumerOptions(metrics, seen)
 	options.Sorter = s.queueOptions(metrics, seen)
 	if !whenDue {
@@ -219,7 +223,8 @@ func tellWhole(metrics *emf.Metrics, seen delivery.SweepReport) {
 }
 
 // sweepChains times chains out, and finishes those that the stream's handler did not finish.
-func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics, seen *troubles) (xorack.SweepReport, error) {
+func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics,
+	seen *troubles) (xorack.SweepReport, error) {
 	did, err := s.acker.Sweep(ctx, s.announceChain(seen))
 	metrics.Count("SweptChains", did.Chains)
 	metrics.Count("ChainsTimedOut", did.TimedOut)

@@ -33,7 +33,10 @@ func gapOf(t *testing.T) *cursor.Sorter {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = cursor.PolicySkip, time.Second
-	s := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults, Now: func() time.Time { return now }}))
+	s := check.Get(cursor.New(cursor.NewMemory(),
+		&cursor.Options{Defaults: &defaults, Now: func() time.Time {
+			return now
+		}}))
 	check.OK(t, s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3})[0].Err)
 	now = now.Add(time.Minute)
 	return s
@@ -57,7 +60,9 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter) *bench {
 		sorter: sorter, deliverer: deliverer, acker: acker,
 		chains: func(_ context.Context, c xorack.Chain) error { return say(string(c.End())) },
 		consumers: delivery.SweepOptions{
-			Sorter:   cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error { return say(string(a.Kind)) }},
+			Sorter: cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
+				return say(string(a.Kind))
+			}},
 			Announce: func(_ context.Context, a delivery.Announcement) error { return say(a.Kind) },
 		},
 	}
@@ -101,12 +106,13 @@ func (b *bench) sends(t *testing.T, endpoint string) {
 func storeBehind(t *testing.T, before func(context.Context, *ddb.Request) error) *cursor.Store {
 	t.Helper()
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-	return check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if err := before(ctx, &r); err != nil {
-			return ddb.Answer{}, err
-		}
-		return tables.Do(ctx, r)
-	}), cursor.Names{}))
+	return check.Get(
+		cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if err := before(ctx, &r); err != nil {
+				return ddb.Answer{}, err
+			}
+			return tables.Do(ctx, r)
+		}), cursor.Names{}))
 }
 
 // position is how far a queue is.
@@ -118,24 +124,29 @@ func position(t *testing.T, sorter *cursor.Sorter, queue string) int64 {
 func (b *bench) hasMetrics(metrics ...string) {
 	b.t.Helper()
 	for _, metric := range metrics {
-		check.That(b.t, strings.Contains(b.out.String(), metric), "no %s in the metrics: %s", metric, &b.out)
+		check.That(b.t, strings.Contains(b.out.String(), metric), "no %s in the metrics: %s", metric,
+			&b.out)
 	}
 	b.out.Reset()
 }
 
 func TestHandlerSweeps(t *testing.T) {
 	s := sweeperOf(t, gapOf(t))
-	done, err := s.run(t.Context(), []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`))
-	check.That(t, err == nil && done.Consumers.Sorter.Skipped == 2 && s.said["gap.opened"] == 1 && s.said["gap.skipped"] == 1,
+	done, err := s.run(t.Context(),
+		[]byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`))
+	check.That(t, err == nil && done.Consumers.Sorter.Skipped == 2 && s.said["gap.opened"] == 1 &&
+		s.said["gap.skipped"] == 1,
 		"%+v, %v, said %v", done, err, s.said)
 	s.hasMetrics(`"OpenGaps":1`, `"GapAge":60`, `"Skipped":2`, `"GapsOpened":1`, `"GapsSkipped":1`)
 	check.Get(s.run(t.Context(), nil))
-	s.hasMetrics(`"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`, `"ConsumersInDoubt":0`, `"ConsumersQuarantined":0`)
+	s.hasMetrics(`"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`,
+		`"ConsumersInDoubt":0`, `"ConsumersQuarantined":0`)
 	// What failed is reported.
 	deaf := errors.New("nobody there")
 	s = sweeperOf(t, gapOf(t))
 	s.consumers.Sorter.Announce = func(context.Context, cursor.Announcement) error { return deaf }
-	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) || done.Consumers.Sorter.Failed == 0 {
+	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) ||
+		done.Consumers.Sorter.Failed == 0 {
 		t.Errorf("%+v, %v; want the failure", done, err)
 	}
 }
@@ -160,10 +171,13 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 		"said %v, want that it is blocked in each of two runs", s.said)
 	// A chain whose deadline has come is timed out.
 	now := time.Now()
-	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }}))
+	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time {
+		return now
+	}}))
 	check.Get(s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}))
 	now = now.Add(2 * time.Minute)
-	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 || s.said["TIMED_OUT"] != 1 {
+	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 ||
+		s.said["TIMED_OUT"] != 1 {
 		t.Errorf("%+v, %v, said %v", done, err, s.said)
 	}
 	s.hasMetrics(`"ChainsTimedOut":1`, `"SweptChains":1`)

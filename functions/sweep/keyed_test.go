@@ -22,12 +22,15 @@ import (
 
 // keyedQueues is a sorter with keyed queues of numbers whose settle window is 5 s, each with
 // messages 1 and 2 that wait; its clock, and that of the sweep's process.
-func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time, queues ...string) *cursor.Sorter {
+func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time,
+	queues ...string) *cursor.Sorter {
 	t.Helper()
 	sorter := check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return *now }}))
 	for _, queue := range queues {
 		for _, key := range []int{2, 1} {
-			check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{key}, Queue: queue, ID: "x"})[0].Err)
+			check.OK(t,
+				sorter.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{key}, Queue: queue,
+					ID: "x"})[0].Err)
 		}
 	}
 	return sorter
@@ -37,7 +40,8 @@ func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time, queues ...st
 func settleOf(t *testing.T, queue string, upTo int) string {
 	t.Helper()
 	key := check.Get(sortkey.KeyType("number").Key(upTo))
-	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue}, UpTo: string(sortkey.Era("").SortKey(key, "x")), Due: time.Now()}.String()
+	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue},
+		UpTo: string(sortkey.Era("").SortKey(key, "x")), Due: time.Now()}.String()
 }
 
 // TestHandlerWakesKeyedQueues: up to the bound, and no farther; what comes too early is sent again
@@ -55,7 +59,8 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 	check.Is(t, w.Due.UnixMilli(), due.UnixMilli())
 	now = due
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "numbered", Seq: 1})[0].Err)
-	answers(t.Context(), t, s, batch(t, settleOf(t, "q", 1), settleOf(t, "gone", 1), settleOf(t, "numbered", 1), settleOf(t, "young", 2)))
+	answers(t.Context(), t, s, batch(t, settleOf(t, "q", 1), settleOf(t, "gone", 1),
+		settleOf(t, "numbered", 1), settleOf(t, "young", 2)))
 	s.hasMetrics(`"Settled":3`, `"WakeUpsInVain":2`, `"WakeUpLate":[`)
 	for queue, want := range map[string]int64{"q": 1, "young": 2} {
 		check.Is(t, position(t, sorter, queue), want, queue)
@@ -149,7 +154,8 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	got := byTenant(t, bytes.NewBuffer(s.out.Bytes()))
 	check.That(t, cmp.Equal(got, map[string]float64{"acme SettleAge": 360}), "by tenant: %v", got)
 	broken = false
-	check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyParts: []any{0}, Queue: "@young/q", ID: "x"})[0].Err)
+	check.OK(t,
+		sorter.Put(t.Context(), cursor.Message{KeyParts: []any{0}, Queue: "@young/q", ID: "x"})[0].Err)
 	run(false)
 	s.hasMetrics(`"Settled":2`, `"LateAnnounced":1`)
 	check.That(t, s.said["message.late"] == 1, "said %v", s.said)

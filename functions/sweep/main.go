@@ -41,7 +41,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		sorter: d.Sorter(), deliverer: deliverer, acker: acker, timer: d.Timer,
 		consumers: delivery.SweepOptions{
 			Sorter: cursor.SweepOptions{
-				Segments: d.SweepSegments, Every: max(d.SweepEvery-early, 0), FullEvery: d.FullSweepEvery, Announce: announcer.Queue,
+				Segments: d.SweepSegments, Every: max(d.SweepEvery-early, 0), FullEvery: d.FullSweepEvery,
+				Announce: announcer.Queue,
 			},
 			LagAfter: d.LagAfter, SettleWithin: d.SettleWithin,
 			Delete: d.DeleteDelivered, Erase: erase, Readers: d.Readers, Announce: announcer.Consumer,

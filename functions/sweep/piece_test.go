@@ -51,7 +51,8 @@ func (d *delays) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var taken []string
 	for _, e := range in.Entries {
-		d.waits = append(d.waits, delayed{time.Now().Add(time.Duration(e.DelaySeconds) * time.Second), e.MessageBody})
+		d.waits = append(d.waits, delayed{time.Now().Add(time.Duration(e.DelaySeconds) * time.Second),
+			e.MessageBody})
 		taken = append(taken, fmt.Sprintf(`{"Id":%q}`, e.ID))
 	}
 	w := httptest.NewRecorder()
@@ -109,7 +110,8 @@ func backlog(t *testing.T, sorter *cursor.Sorter, queue string, messages int) {
 	t.Helper()
 	var group []cursor.Message
 	for n := range messages {
-		group = append(group, cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: queue, ID: "x"})
+		group = append(group, cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: queue,
+			ID: "x"})
 	}
 	for part := range slices.Chunk(group, 512) {
 		check.OK(t, sorter.Put(t.Context(), part...)[0].Err)
@@ -162,7 +164,9 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		s, d := timed(t, sorter)
 		s.consumers.Readers = []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}
 		sink := errors.New("nobody is there")
-		reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return sink }}
+		reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
+			return sink
+		}}
 		const queues = 200
 		for n := range queues {
 			queue := fmt.Sprintf("q%03d", n)
@@ -182,11 +186,14 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 			return n
 		}
 		began := time.Now()
-		d.call(t, s, timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String())
+		d.call(t, s, timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"},
+			Due: time.Now()}.String())
 		d.play(t, s, func() bool { return false })
 		// Ten failed before it opened: their retries have wake-ups.
-		if n := notified(); n < queues-10 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
-			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues, time.Since(began), d.calls, d.longest)
+		if n := notified(); n < queues-10 || d.longest > piece+20*time.Second ||
+			time.Since(began) > queues*time.Second+time.Minute {
+			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues,
+				time.Since(began), d.calls, d.longest)
 		}
 	})
 }
@@ -231,10 +238,12 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 			sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 			hour := time.Hour
 			kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")
-			check.Get(sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &hour}))
+			check.Get(sorter.Configure(t.Context(), "q",
+				cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &hour}))
 			var all []string
 			for n := range 4 {
-				check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err)
+				check.OK(t,
+					sorter.Put(t.Context(), cursor.Message{KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err)
 				all = append(all, keyedOfLater(t, "q", n, time.Now().Add(hour)))
 				bubble.Sleep(10 * time.Minute)
 			}
@@ -267,9 +276,13 @@ func TestWhatASettleLeavesHasAWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := cursor.NewMemory()
 		sorter := check.Get(cursor.New(store, nil))
-		ahead := check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return time.Now().Add(20 * time.Second) }}))
+		ahead := check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time {
+			return time.Now().Add(20 * time.Second)
+		}}))
 		for n, of := range []*cursor.Sorter{sorter, ahead} {
-			check.OK(t, of.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err)
+			check.OK(t,
+				of.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q",
+					ID: "x"})[0].Err)
 		}
 		s, d := timed(t, sorter)
 		w := keyedOfLater(t, "q", 1, time.Now().Add(5*time.Second))

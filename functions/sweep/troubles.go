@@ -60,7 +60,9 @@ func (t *troubles) write(metrics *emf.Metrics) {
 		if metric == "GapAge" || metric == "SettleAge" || metric == "ConsumerLag" {
 			unit = emf.Seconds
 		}
-		byWorst := func(a, b string) int { return cmp.Or(cmp.Compare(values[b], values[a]), cmp.Compare(a, b)) }
+		byWorst := func(a, b string) int {
+			return cmp.Or(cmp.Compare(values[b], values[a]), cmp.Compare(a, b))
+		}
 		names := slices.SortedFunc(maps.Keys(values), byWorst)
 		for _, name := range names[:min(len(names), maxTroubled)] {
 			metrics.Of("tenant", name).Add(metric, unit, values[name])

@@ -40,7 +40,8 @@ func byTenant(t *testing.T, out *bytes.Buffer) map[string]float64 {
 		if line.Tenant == "" {
 			continue
 		}
-		check.Is(t, cmp.Diff([][]string{{"service", "tenant"}}, line.AWS.CloudWatchMetrics[0].Dimensions), "")
+		check.Is(t, cmp.Diff([][]string{{"service", "tenant"}}, line.AWS.CloudWatchMetrics[0].Dimensions),
+			"")
 		for _, metric := range line.AWS.CloudWatchMetrics[0].Metrics {
 			got[line.Tenant+" "+metric.Name] = values[metric.Name].(float64)
 		}
@@ -60,7 +61,8 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: clock}))
 	put := func(queue string, seq int64) {
 		t.Helper()
-		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err)
+		check.OK(t,
+			sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err)
 	}
 	put("@acme/a", 3)
 	put("@well/a", 1)
@@ -70,7 +72,9 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	put("orders", 3)
 	for _, queue := range []string{"@globex/a", "@globex/b"} {
 		put(queue, 1)
-		bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return delivery.Permanent(errors.New("no luck")) }}
+		bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
+			return delivery.Permanent(errors.New("no luck"))
+		}}
 		done := s.deliverer.Deliver(t.Context(), queue, bad, -1)
 		check.Need(t, done.Outcome == delivery.Blocked, "%+v", done)
 	}

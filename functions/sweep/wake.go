@@ -29,7 +29,8 @@ const (
 
 // wake does what wake-ups are about, side by side, each for a piece at most. It answers which of
 // them have to come again: those that failed, or that there was no time for.
-func (s *sweeper) wake(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage) events.SQSEventResponse {
+func (s *sweeper) wake(ctx context.Context, metrics *emf.Metrics,
+	messages []events.SQSMessage) events.SQSEventResponse {
 	all, late := together(ctx, metrics, messages, time.Now())
 	run := waking{sweeper: s, metrics: metrics, seen: s.troubles(), until: time.Now().Add(piece)}
 	if late > congested {
@@ -44,7 +45,8 @@ func (s *sweeper) wake(ctx context.Context, metrics *emf.Metrics, messages []eve
 		mu.Lock()
 		defer mu.Unlock()
 		for _, id := range all[i].messages {
-			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: id})
+			response.BatchItemFailures = append(response.BatchItemFailures,
+				events.SQSBatchItemFailure{ItemIdentifier: id})
 		}
 	})
 	metrics.Count("WakeUps", len(messages))
@@ -61,7 +63,8 @@ type asked struct {
 // that are due are one, up to the greatest bound: two settlers of a queue at once would read the
 // same, and one of them in vain. What is due later keeps its own. A message that cannot be read
 // would come again for nothing.
-func together(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage, now time.Time) (all []*asked, late time.Duration) {
+func together(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage,
+	now time.Time) (all []*asked, late time.Duration) {
 	windows := map[string]*asked{}
 	for _, m := range messages {
 		w, err := timer.Parse(m.Body)
@@ -105,7 +108,8 @@ func (r *waking) one(ctx context.Context, w timer.WakeUp) bool {
 		done = done || did
 		if err != nil {
 			r.metrics.Count("Errors", 1)
-			slog.ErrorContext(ctx, "what is due was not done; the wake-up comes again", "kind", w.Kind, "queue", w.Queue, "consumer", w.Consumer, "tag", w.Tag, "error", err)
+			slog.ErrorContext(ctx, "what is due was not done; the wake-up comes again", "kind", w.Kind,
+				"queue", w.Queue, "consumer", w.Consumer, "tag", w.Tag, "error", err)
 			return false
 		}
 		goesOn := (did || w.Kind == timer.Settle) && !next.IsZero() && !next.After(time.Now())
@@ -141,7 +145,8 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		r.metrics.Count("Skipped", report.Skipped)
 		return report.Queues > 0, next, err
 	case timer.Consumer:
-		report, next, err := r.deliverer.Wake(ctx, w.Queue, w.Consumer, r.consumerOptions(r.metrics, r.seen))
+		report, next, err := r.deliverer.Wake(ctx, w.Queue, w.Consumer,
+			r.consumerOptions(r.metrics, r.seen))
 		r.metrics.Count("ClaimsCancelled", report.Cancelled)
 		r.metrics.Count("ClaimsCarried", report.Carried)
 		r.metrics.Count("Notified", report.Notified)

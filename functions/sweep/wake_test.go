@@ -26,13 +26,15 @@ func batch(t *testing.T, bodies ...string) json.RawMessage {
 	t.Helper()
 	var e events.SQSEvent
 	for i, body := range bodies {
-		e.Records = append(e.Records, events.SQSMessage{MessageId: fmt.Sprint("m", i), Body: body, EventSource: "aws:sqs"})
+		e.Records = append(e.Records,
+			events.SQSMessage{MessageId: fmt.Sprint("m", i), Body: body, EventSource: "aws:sqs"})
 	}
 	return check.Get(json.Marshal(e))
 }
 
 func gapOfQ(queue string) string {
-	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: queue}, Due: time.Now().Add(-time.Second)}.String()
+	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: queue},
+		Due: time.Now().Add(-time.Second)}.String()
 }
 
 // answers checks which of the messages have to come again.
@@ -54,9 +56,13 @@ func TestHandlerWakes(t *testing.T) {
 	check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "fails", Seq: 1})[0].Err)
 	store := delivery.NewMemory()
 	later := time.Now().Add(2 * time.Second)
-	s.deliverer = check.Get(delivery.New(store, s.sorter, &delivery.Options{Now: func() time.Time { return later }}))
+	s.deliverer = check.Get(delivery.New(store, s.sorter, &delivery.Options{Now: func() time.Time {
+		return later
+	}}))
 	earlier := check.Get(delivery.New(store, s.sorter, nil))
-	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
+	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
+		return errors.New("no luck")
+	}}
 	done := earlier.Deliver(t.Context(), "fails", bad, -1)
 	check.Need(t, done.Outcome == delivery.Wait, "%+v", done)
 	chains := xorack.NewMemory()
@@ -67,14 +73,17 @@ func TestHandlerWakes(t *testing.T) {
 	at := time.Now()
 	answers(t.Context(), t, s, batch(t,
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: "q"}, Due: at}.String(),
-		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: "fails", Consumer: "c"}, Due: at}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: "fails", Consumer: "c"},
+			Due: at}.String(),
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "t"}, Due: at}.String(),
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: "gone"}, Due: at}.String(),
-		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: "q", Consumer: "gone"}, Due: at}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: "q", Consumer: "gone"},
+			Due: at}.String(),
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "gone"}, Due: at}.String(),
 		"what is this?",
 	))
-	s.hasMetrics(`"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Notified":1`, `"ChainsTimedOut":1`)
+	s.hasMetrics(`"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`,
+		`"GapsSkipped":1`, `"Notified":1`, `"ChainsTimedOut":1`)
 	want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}
 	check.That(t, cmp.Equal(want, s.said), "said %v, want %v", s.said, want)
 }
@@ -82,13 +91,16 @@ func TestHandlerWakes(t *testing.T) {
 // TestHandlerWakesACircuit: people hear of it, by the metric too.
 func TestHandlerWakesACircuit(t *testing.T) {
 	s := sweeperOf(t, gapOf(t))
-	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
+	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
+		return errors.New("no luck")
+	}}
 	for queue := range strings.SplitSeq("abcdefghij", "") { // as many open it at once
 		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
 		done := s.deliverer.Deliver(t.Context(), queue, bad, -1)
 		check.Need(t, done.Outcome == delivery.Wait, "%+v", done)
 	}
-	circuit := timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String()
+	circuit := timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"},
+		Due: time.Now()}.String()
 	answers(t.Context(), t, s, batch(t, circuit))
 	s.consumers.Readers = []delivery.Reader{{Name: "c"}}
 	check.Get(s.run(t.Context(), nil))

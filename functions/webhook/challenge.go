@@ -19,7 +19,8 @@ import (
 )
 
 // challenge answers what the source's sender asks before it sends.
-func (s *service) challenge(ctx context.Context, c *httpapi.Call, source *webhook.Source) (int, any, error) {
+func (s *service) challenge(ctx context.Context, c *httpapi.Call,
+	source *webhook.Source) (int, any, error) {
 	if source.Challenge == webhook.ChallengeCloudEvents {
 		answer, err := webhook.CloudEvents(&c.Request)
 		return http.StatusOK, answer, err
@@ -96,8 +97,9 @@ func (s *service) direct(ctx context.Context, c *httpapi.Call) (int, any, error)
 		name, _ = strictjson.Text(strictjson.Get(members, "operation"))
 	}
 	if name != "secrets" {
-		return 0, nil, invalid.New(invalid.Misplaced, "event", `is a direct invoke: signed requests come by the HTTP API alone; `+
-			`a direct invoke asks {"operation": "secrets"}`)
+		return 0, nil, invalid.New(invalid.Misplaced, "event",
+			`is a direct invoke: signed requests come by the HTTP API alone; `+
+				`a direct invoke asks {"operation": "secrets"}`)
 	}
 	names, errs := s.secretErrors(ctx)
 	answer := struct {

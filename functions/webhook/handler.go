@@ -64,7 +64,8 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 		// A sender that signs and is not understood has a wrong description here.
 		c.Metrics.Count("WebhooksInvalid", 1)
 		problem := httpapi.ProblemOf(ctx, c.Scope, err)
-		slog.WarnContext(ctx, "not understood", "source", source.Name, "field", problem.Errors[0].Field, "problem", problem.Type)
+		slog.WarnContext(ctx, "not understood", "source", source.Name, "field", problem.Errors[0].Field,
+			"problem", problem.Type)
 		return 0, nil, err
 	}
 	c.Metrics.Count("WebhooksAccepted", 1)
@@ -95,7 +96,8 @@ func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *web
 }
 
 // refuse is the problem of a request that is refused, whose reason the log has.
-func (s *service) refuse(ctx context.Context, c *httpapi.Call, source *webhook.Source, why webhook.Refusal) error {
+func (s *service) refuse(ctx context.Context, c *httpapi.Call, source *webhook.Source,
+	why webhook.Refusal) error {
 	c.Metrics.Count("WebhooksRefused", 1)
 	slog.WarnContext(ctx, "refused", "source", source.Name, "why", string(why))
 	return refused()
@@ -112,7 +114,8 @@ func unknown() error {
 // refused is the answer to everybody who has not signed.
 func refused() error {
 	return &httpapi.Problem{
-		Status: http.StatusUnauthorized, Type: "not-signed", Title: "The request is not signed as it must be",
+		Status: http.StatusUnauthorized, Type: "not-signed",
+		Title: "The request is not signed as it must be",
 	}
 }
 
@@ -129,7 +132,8 @@ type answer struct {
 }
 
 // store stores the messages, through the code that enqueue stores by.
-func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, messages []cursor.Message) (int, any, error) {
+func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source,
+	messages []cursor.Message) (int, any, error) {
 	put := intake.Sent(messages, s.now())
 	put.Single, put.Quotas, put.Log = !source.Splits(), s.quotas, s.log
 	answers, err := put.Store(ctx, s.sorter, c.Metrics)
@@ -159,7 +163,8 @@ func (s *service) answer(source *webhook.Source, a intake.Answer) (answer, error
 	if !source.Numbered() && a.Outcome == cursor.Conflict {
 		// The sender says by the id that it is the same delivery. Some change a detail of the body
 		// from one attempt to the next, and would try for days.
-		return answer{Status: http.StatusOK, Outcome: cursor.Duplicate, Queue: a.Queue, Detail: a.Detail}, nil
+		return answer{Status: http.StatusOK, Outcome: cursor.Duplicate, Queue: a.Queue, Detail: a.Detail},
+			nil
 	}
 	err := a.Refused()
 	var problem *httpapi.Problem

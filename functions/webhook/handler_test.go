@@ -94,17 +94,21 @@ func newServer(t *testing.T) *server {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
-	service := newService(t, s.memory, func() time.Time { return s.now }, func(context.Context, secret.Reference) (string, error) { return s.value, s.err })
+	service := newService(t, s.memory, func() time.Time {
+		return s.now
+	}, func(context.Context, secret.Reference) (string, error) { return s.value, s.err })
 	s.service, s.sorter = service, service.sorter
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
 	return s
 }
 
-func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetch func(context.Context, secret.Reference) (string, error)) *service {
+func newService(t testing.TB, memory *cursor.Store, clock func() time.Time,
+	fetch func(context.Context, secret.Reference) (string, error)) *service {
 	t.Helper()
 	sorter := check.Get(cursor.New(memory, &cursor.Options{Now: clock}))
 	all := check.Get(webhook.Read([]byte(sources), nil))
-	return &service{sorter: sorter, sources: byName(all), now: clock, secrets: secret.NewCache(fetch, clock)}
+	return &service{sorter: sorter, sources: byName(all), now: clock,
+		secrets: secret.NewCache(fetch, clock)}
 }
 
 type request struct {
@@ -137,7 +141,8 @@ func (s *server) send(r request) httpapitest.Answer {
 
 // signed is a request to a source whose signature is in X-Sig.
 func signed(source, body string) request {
-	return request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}}
+	return request{source: source, body: body,
+		headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}}
 }
 
 func github(id, body string) request {
@@ -184,7 +189,8 @@ func (s *server) stored(queue string) string {
 	var all []string
 	for m, err := range s.sorter.Read(s.t.Context(), queue, 0, it.Position) {
 		check.OK(s.t, err)
-		all = append(all, fmt.Sprintf("%d %s %s%s%s", m.Seq, m.ID, m.Body, m.ContentType, m.Attributes["event"]))
+		all = append(all, fmt.Sprintf("%d %s %s%s%s", m.Seq, m.ID, m.Body, m.ContentType,
+			m.Attributes["event"]))
 	}
 	return strings.Join(all, "; ")
 }
@@ -196,10 +202,15 @@ func (s *server) wantStored(queue, want string) {
 
 func TestGitHub(t *testing.T) {
 	s := newServer(t)
-	const one, two = `{"repository":{"full_name":"o/r"},"n": 1}`, `{"repository":{"full_name":"o/r"},"n":2}`
-	s.Want("first", s.send(github("a", one)), 200, `{"status":200,"outcome":"advanced","queue":"github/o/r"}`)
-	s.Want("second, as base64", s.send(request{source: "github", body: two, headers: github("b", two).headers, binary: true}), 200, "advanced")
-	s.Want("again", s.send(github("a", one)), 200, `{"status":200,"outcome":"duplicate","queue":"github/o/r"}`)
+	const one, two = `{"repository":{"full_name":"o/r"},"n": 1}`,
+		`{"repository":{"full_name":"o/r"},"n":2}`
+	s.Want("first", s.send(github("a", one)), 200,
+		`{"status":200,"outcome":"advanced","queue":"github/o/r"}`)
+	s.Want("second, as base64",
+		s.send(request{source: "github", body: two, headers: github("b", two).headers, binary: true}),
+		200, "advanced")
+	s.Want("again", s.send(github("a", one)), 200,
+		`{"status":200,"outcome":"duplicate","queue":"github/o/r"}`)
 	s.Want("again with another body", s.send(github("a", two)), 200, `"outcome":"duplicate"`)
 	s.Want("no repository", s.send(github("c", `{"organization":{}}`)), 200, "advanced")
 	s.wantStored("github/o/r", `1 a/7 `+one+`push; 2 b/7 `+two+`push`)
@@ -225,7 +236,8 @@ func TestStandardWebhooks(t *testing.T) {
 	s.now = s.now.Add(time.Hour)
 	s.Want("a secret that does not fit the scheme", s.send(send("msg_3", `{}`)), 503)
 	s.Want("the same at once again", s.send(send("msg_3", `{}`)), 503)
-	if logged := s.logs.String(); !strings.Contains(logged, "secret 1 of 1 is not whsec_") || strings.Contains(logged, canary) {
+	if logged := s.logs.String(); !strings.Contains(logged, "secret 1 of 1 is not whsec_") ||
+		strings.Contains(logged, canary) {
 		t.Error("the log does not say what is wrong, or has the secret")
 	}
 }
@@ -234,11 +246,13 @@ func TestStandardWebhooks(t *testing.T) {
 func TestASourceWithKeys(t *testing.T) {
 	s := newServer(t)
 	cms := func(body string) request { return signed("cms", body) }
-	const updated, created = `{"page":"p","id":1,"at":1700000000,"kind":"page.updated","before":7}`, `{"page":"p","id":2,"at":"2023-11-14T22:13:20Z","kind":"page.created"}`
+	const updated, created = `{"page":"p","id":1,"at":1700000000,"kind":"page.updated","before":7}`,
+		`{"page":"p","id":2,"at":"2023-11-14T22:13:20Z","kind":"page.created"}`
 	s.Want("first", s.send(cms(updated)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p"}`)
 	s.Want("again", s.send(cms(updated)), 200, `{"status":200,"outcome":"duplicate","queue":"cms/p"}`)
 	s.Want("created", s.send(cms(created)), 202)
-	s.Want("again with another body", s.send(cms(created[:len(created)-1]+`,"attempt":2}`)), 200, `"outcome":"duplicate"`)
+	s.Want("again with another body", s.send(cms(created[:len(created)-1]+`,"attempt":2}`)), 200,
+		`"outcome":"duplicate"`)
 	s.Want("a malformed key", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":{}}`)), 400,
 		`"field":"key"`, "part 2 of 2")
 	s.Want("no JSON", s.send(cms(updated).with("Content-Type", "text/plain")), 415, "not-json")
@@ -247,11 +261,13 @@ func TestASourceWithKeys(t *testing.T) {
 	check.Need(t, err == nil && did.Unlinked == 1, "%+v, %v", did, err)
 	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
 	const ahead = `{"page":"p","id":4,"at":"2099-01-01T00:00:00Z","kind":"page.created"}`
-	s.Want("a clock that is ahead", s.send(cms(ahead)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p","clockAhead":true}`)
+	s.Want("a clock that is ahead", s.send(cms(ahead)), 202,
+		`{"status":202,"outcome":"waiting","queue":"cms/p","clockAhead":true}`)
 	s.now = s.now.Add(time.Second)
 	s.Want("again", s.send(cms(ahead)), 200, `"outcome":"duplicate"`, `"clockAhead":true`)
 	check.Has(t, s.logs.String(), `"ClocksAhead":1`)
-	s.Want("late", s.send(cms(`{"page":"p","id":0,"at":1,"kind":"page.created"}`)), 200, `{"status":200,"outcome":"advanced","queue":"cms/p"}`)
+	s.Want("late", s.send(cms(`{"page":"p","id":0,"at":1,"kind":"page.created"}`)), 200,
+		`{"status":200,"outcome":"advanced","queue":"cms/p"}`)
 }
 
 // A sender that has not signed is answered the same, whatever is wrong and whether or not there is
@@ -284,7 +300,8 @@ func TestRefused(t *testing.T) {
 	s.wantStored("github/o/r", "no queue")
 	s.wantStored("stripe", "no queue")
 	s.counts(`"WebhooksRefused":1`, `"WebhooksUnknown":1`)
-	check.That(t, !strings.Contains(s.logs.String(), `"WebhooksAccepted"`) && !strings.Contains(s.logs.String(), "nobody"),
+	check.That(t, !strings.Contains(s.logs.String(), `"WebhooksAccepted"`) &&
+		!strings.Contains(s.logs.String(), "nobody"),
 		"something was accepted, or what a stranger sent is in the log")
 }
 
@@ -292,7 +309,8 @@ func TestRefused(t *testing.T) {
 func TestNotUnderstood(t *testing.T) {
 	s := newServer(t)
 	ledger := func(body string) request {
-		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64Of(sign(body))}}
+		return request{source: "ledger", body: body,
+			headers: map[string]string{"X-Sig": base64Of(sign(body))}}
 	}
 	huge := strings.Repeat("a", 2000)
 	for name, test := range map[string]struct {
@@ -310,14 +328,16 @@ func TestNotUnderstood(t *testing.T) {
 		"huge":            {github("a", `{"a":"`+strings.Repeat("a", 400_000)+`"}`), 413, "too-large", "body", "358400"},
 		"larger than all": {github("a", strings.Repeat("a", 7<<20)), 413, "too-large", "request body", ""},
 	} {
-		s.Want(name, s.send(test.request), test.status, `"code":"`+test.code+`"`, `"field":"`+test.field+`"`, test.names)
+		s.Want(name, s.send(test.request), test.status, `"code":"`+test.code+`"`,
+			`"field":"`+test.field+`"`, test.names)
 	}
 	for _, queue := range []string{"github/other", "stripe", "ledger/a"} {
 		s.wantStored(queue, "no queue")
 	}
 	s.counts(`"WebhooksInvalid":1`)
 	// Nor can what is no webhook at all.
-	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "direct invoke") {
+	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) ||
+		!strings.Contains(got, "direct invoke") {
 		t.Errorf("a direct invoke: %s", got)
 	}
 	a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false))
@@ -335,7 +355,8 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	check.That(t, a.Headers["retry-after"] == "1" && !strings.Contains(a.Body, "AccessDenied"),
 		"%+v", a)
 	s.wantStored("github/other", "no queue")
-	check.That(t, strings.Contains(s.logs.String(), "AccessDeniedException") && strings.Contains(s.logs.String(), `"Errors":1`),
+	check.That(t, strings.Contains(s.logs.String(), "AccessDeniedException") &&
+		strings.Contains(s.logs.String(), `"Errors":1`),
 		"it is not logged")
 	s.err = nil
 	s.now = s.now.Add(time.Second)
@@ -347,12 +368,15 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	const want = "source svix: secret arn:aws:ssm:eu-west-1:123456789012:parameter/svix: secret 1 of 1 is not whsec_ and 16 bytes or more in base64, as the scheme has it"
 	check.Is(t, fmt.Sprint(err), want)
 	asked := s.Invoke(`{"operation":"secrets"}`)
-	for _, part := range []string{`{"source":"github"}`, `{"source":"svix","problem":"secret arn:`, "is not whsec_"} {
+	for _, part := range []string{`{"source":"github"}`, `{"source":"svix","problem":"secret arn:`,
+		"is not whsec_"} {
 		check.Has(t, asked, part)
 	}
 	s.value = "short"
 	s.now = s.now.Add(secret.Lifetime)
-	if err := s.service.checkSecrets(); err == nil || !strings.Contains(err.Error(), "source meta: ") || !strings.Contains(err.Error(), "16 to 1024 bytes") || strings.Contains(err.Error(), "short") {
+	if err := s.service.checkSecrets(); err == nil ||
+		!strings.Contains(err.Error(), "source meta: ") ||
+		!strings.Contains(err.Error(), "16 to 1024 bytes") || strings.Contains(err.Error(), "short") {
 		t.Errorf("of short secrets: %v", err)
 	}
 	s.err = errors.New("down")
@@ -369,10 +393,13 @@ func TestTenantsQueues(t *testing.T) {
 	s := newServer(t)
 	send := func(source, body string) httpapitest.Answer { return s.send(signed(source, body)) }
 	s.Want("any queue", send("free", `{"q":"orders"}`), 200, "advanced")
-	s.Want("a tenant's", send("free", `{"q":"@acme/orders"}`), 400, `"code":"misplaced"`, `"field":"queue"`)
+	s.Want("a tenant's", send("free", `{"q":"@acme/orders"}`), 400, `"code":"misplaced"`,
+		`"field":"queue"`)
 	s.Want("the tenant's own sender", send("acme", `{"q":"orders"}`), 200, "advanced")
-	s.Want("the tenant's own sender, another tenant", send("acme", `{"q":"@other/orders"}`), 200, "advanced")
-	s.wantStored("@acme/@other/orders", `1 `+fmt.Sprintf("%x", sha256.Sum256([]byte(`{"q":"@other/orders"}`)))+` {"q":"@other/orders"}`)
+	s.Want("the tenant's own sender, another tenant", send("acme", `{"q":"@other/orders"}`), 200,
+		"advanced")
+	s.wantStored("@acme/@other/orders",
+		`1 `+fmt.Sprintf("%x", sha256.Sum256([]byte(`{"q":"@other/orders"}`)))+` {"q":"@other/orders"}`)
 	s.wantStored("@other/orders", "no queue")
 }
 
@@ -387,7 +414,8 @@ func TestNothingIsLogged(t *testing.T) {
 	s.value = "canary"
 	s.now = s.now.Add(secret.Lifetime)
 	s.send(github("a", `{"canary":4}`))
-	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, "refused") || !strings.Contains(text, "has not from 16") {
+	if text := s.logs.String(); strings.Contains(text, "canary") ||
+		!strings.Contains(text, "refused") || !strings.Contains(text, "has not from 16") {
 		t.Errorf("log:\n%s", text)
 	}
 }
@@ -405,7 +433,10 @@ func FuzzReceive(f *testing.F) {
 	f.Add("/webhooks/github", "x-github-delivery", "a", []byte(`{"repository":{"full_name":"a"}}`))
 	f.Add("/webhooks/raw", "content-type", "text/plain", []byte("\xff"))
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	service := newService(f, cursor.NewMemory(), time.Now, func(context.Context, secret.Reference) (string, error) { return canary, nil })
+	service := newService(f, cursor.NewMemory(), time.Now,
+		func(context.Context, secret.Reference) (string, error) {
+			return canary, nil
+		})
 	handle := runtime.Around(io.Discard, headroom, service.api().Handle)
 	f.Fuzz(func(t *testing.T, path, header, value string, body []byte) {
 		headers := map[string]string{
@@ -419,13 +450,15 @@ func FuzzReceive(f *testing.F) {
 		}))
 		answer, err := handle(t.Context(), event)
 		var got struct{ StatusCode int }
-		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 && got.StatusCode < 500,
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 &&
+			got.StatusCode < 500,
 			"%s: %s, %v", event, answer, err)
 	})
 }
 
 func formOf(list string) request {
-	return signed("mandrill", "mandrill_events="+url.QueryEscape(list)).with("Content-Type", "application/x-www-form-urlencoded")
+	return signed("mandrill", "mandrill_events="+url.QueryEscape(list)).with("Content-Type",
+		"application/x-www-form-urlencoded")
 }
 
 // TestEach: a request with a list is a message of each element, by key of receipt where that has no
@@ -439,19 +472,26 @@ func TestEach(t *testing.T) {
 	s.now = s.now.Add(time.Minute)
 	check.Get(s.sorter.Settle(t.Context(), "page/page", sortkey.EverySortKey))
 	s.wantStored("page/page", `1 2 {"id":"2","time":1699999999}; 2 1 {"id":"1","time":null}`)
-	s.Want("one is not understood", s.send(signed("page", `{"object":"page","entry":[{"id":"3"},{"id":[]}]}`)), 400, `"field":"messages[1].id"`, "id is a list")
-	s.Want("no list", s.send(signed("page", `{"object":"page"}`)), 400, `"field":"each"`, "the event has no entry")
-	s.Want("a form", s.send(formOf(`[{"_id":"a","event":"open"},{"_id":"b"}]`)), 200, `"outcome":"advanced","queue":"mail"`)
+	s.Want("one is not understood",
+		s.send(signed("page", `{"object":"page","entry":[{"id":"3"},{"id":[]}]}`)), 400,
+		`"field":"messages[1].id"`, "id is a list")
+	s.Want("no list", s.send(signed("page", `{"object":"page"}`)), 400, `"field":"each"`,
+		"the event has no entry")
+	s.Want("a form", s.send(formOf(`[{"_id":"a","event":"open"},{"_id":"b"}]`)), 200,
+		`"outcome":"advanced","queue":"mail"`)
 	s.wantStored("mail", `1 a {"_id":"a","event":"open"}open; 2 b {"_id":"b"}`)
 	// A sender's request may be larger than a message, where it is several.
 	var events strings.Builder
 	for i := range 1500 {
-		fmt.Fprintf(&events, `,{"id":"%d","time":%d,"text":"%s"}`, i, 1_700_000_000+i, strings.Repeat("x", 400))
+		fmt.Fprintf(&events, `,{"id":"%d","time":%d,"text":"%s"}`, i, 1_700_000_000+i,
+			strings.Repeat("x", 400))
 	}
 	a := s.send(signed("page", `{"object":"all","entry":[`+events.String()[1:]+`]}`))
 	check.That(t, a.Status == 200 && strings.Count(a.Body, `"waiting"`) == 1500,
 		"%d %.200s", a.Status, a.Body)
-	s.Want("an element that is too large", s.send(signed("page", `{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`)), 413, `"field":"messages[1].body"`)
+	s.Want("an element that is too large",
+		s.send(signed("page", `{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+
+			strings.Repeat("x", cursor.MaxBody)+`"}]}`)), 413, `"field":"messages[1].body"`)
 }
 
 // TestTwinsInARequest: two elements under one id are answered as in two requests.
@@ -495,16 +535,21 @@ func TestChallenges(t *testing.T) {
 	const verify = `{"type":"url_verification","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`
 	text := func(what string, a httpapitest.Answer, want string) {
 		t.Helper()
-		check.That(t, a.Status == 200 && a.Body == want && a.Headers["content-type"] == "text/plain; charset=utf-8" && a.Headers["x-content-type-options"] == "nosniff",
+		check.That(t, a.Status == 200 && a.Body == want &&
+			a.Headers["content-type"] == "text/plain; charset=utf-8" &&
+			a.Headers["x-content-type-options"] == "nosniff",
 			"%s: %d %q %v, want %q", what, a.Status, a.Body, a.Headers, want)
 	}
-	text("Slack", s.send(s.slackRequest("slack", verify)), "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P")
+	text("Slack", s.send(s.slackRequest("slack", verify)),
+		"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P")
 	s.Want("Slack, not signed", s.send(request{source: "slack", body: verify}), 401)
-	s.Want("an event of Slack", s.send(s.slackRequest("slack", `{"type":"event_callback","event_id":"Ev1"}`)), 200, "advanced")
+	s.Want("an event of Slack",
+		s.send(s.slackRequest("slack", `{"type":"event_callback","event_id":"Ev1"}`)), 200, "advanced")
 	s.wantStored("slack", `1 Ev1 {"type":"event_callback","event_id":"Ev1"}`)
 	s.Want("a source that does not ask", s.send(s.slackRequest("quiet", verify)), 400, `"field":"id"`)
 
-	hub := url.Values{"hub.mode": {"subscribe"}, "hub.challenge": {"1158201444"}, "hub.verify_token": {canary}}
+	hub := url.Values{"hub.mode": {"subscribe"}, "hub.challenge": {"1158201444"},
+		"hub.verify_token": {canary}}
 	with := func(name, value string) string {
 		changed := url.Values{}
 		for known, values := range hub {
@@ -516,24 +561,33 @@ func TestChallenges(t *testing.T) {
 		return changed.Encode()
 	}
 	text("a hub", s.asked("GET", "meta", hub.Encode(), nil), "1158201444")
-	text("the end of a subscription", s.asked("GET", "meta", with("hub.mode", "unsubscribe"), nil), "1158201444")
-	s.Want("another token", s.asked("GET", "meta", with("hub.verify_token", canary+"x"), nil), 401, "not-signed")
-	s.Want("no token", s.asked("GET", "meta", with("hub.verify_token", ""), nil), 400, `"field":"hub.verify_token"`)
-	s.Want("no challenge", s.asked("GET", "meta", with("hub.challenge", ""), nil), 400, `"field":"hub.challenge"`)
-	s.Want("another mode", s.asked("GET", "meta", with("hub.mode", "denied"), nil), 400, `"field":"hub.mode"`)
-	s.Want("two tokens", s.asked("GET", "meta", hub.Encode()+"&hub.verify_token=x", nil), 400, `"field":"hub.verify_token"`)
+	text("the end of a subscription", s.asked("GET", "meta", with("hub.mode", "unsubscribe"), nil),
+		"1158201444")
+	s.Want("another token", s.asked("GET", "meta", with("hub.verify_token", canary+"x"), nil), 401,
+		"not-signed")
+	s.Want("no token", s.asked("GET", "meta", with("hub.verify_token", ""), nil), 400,
+		`"field":"hub.verify_token"`)
+	s.Want("no challenge", s.asked("GET", "meta", with("hub.challenge", ""), nil), 400,
+		`"field":"hub.challenge"`)
+	s.Want("another mode", s.asked("GET", "meta", with("hub.mode", "denied"), nil), 400,
+		`"field":"hub.mode"`)
+	s.Want("two tokens", s.asked("GET", "meta", hub.Encode()+"&hub.verify_token=x", nil), 400,
+		`"field":"hub.verify_token"`)
 	s.Want("a source that does not ask", s.asked("GET", "github", hub.Encode(), nil), 405, "no-method")
 	s.Want("no source", s.asked("GET", "nobody", hub.Encode(), nil), 405, "no-method")
 
 	origin := map[string]string{"webhook-request-origin": "eventgrid.azure.net"}
 	a := s.asked("OPTIONS", "grid", "", origin)
 	text("Event Grid", a, "")
-	check.That(t, a.Headers["webhook-allowed-origin"] == "eventgrid.azure.net" && a.Headers["webhook-allowed-rate"] == "*",
+	check.That(t, a.Headers["webhook-allowed-origin"] == "eventgrid.azure.net" &&
+		a.Headers["webhook-allowed-rate"] == "*",
 		"headers %v", a.Headers)
 	s.Want("no origin", s.asked("OPTIONS", "grid", "", nil), 400, `"field":"WebHook-Request-Origin"`)
-	s.Want("an origin that is no host", s.asked("OPTIONS", "grid", "", map[string]string{"webhook-request-origin": "a\r\nb"}), 400)
+	s.Want("an origin that is no host",
+		s.asked("OPTIONS", "grid", "", map[string]string{"webhook-request-origin": "a\r\nb"}), 400)
 	s.Want("a source that does not ask", s.asked("OPTIONS", "meta", "", origin), 405)
-	grid := request{source: "grid", body: `{"id":1}`, headers: map[string]string{"Authorization": "Bearer " + canary}}
+	grid := request{source: "grid", body: `{"id":1}`,
+		headers: map[string]string{"Authorization": "Bearer " + canary}}
 	s.Want("an event of Event Grid", s.send(grid), 200, "advanced")
 	s.Want("of somebody else", s.send(grid.with("Authorization", "Bearer x")), 401)
 
@@ -559,7 +613,8 @@ func TestPackedBodies(t *testing.T) {
 		s.Want(name, s.send(r), 200, "advanced")
 		s.wantStored("shops/"+name, "1 "+name+" "+body)
 		s.Want(name+", another", s.send(r.with("X-Shopify-Hmac-Sha256", base64Of(sign("x")))), 401)
-		s.Want(name+", another encoding", s.send(r.with("Content-Encoding", "br")), 415, `"field":"content-encoding"`)
+		s.Want(name+", another encoding", s.send(r.with("Content-Encoding", "br")), 415,
+			`"field":"content-encoding"`)
 	}
 	marked := "\xef\xbb\xbf" + body
 	s.Want("marked", s.send(request{source: "shop", body: marked, headers: map[string]string{
@@ -568,19 +623,23 @@ func TestPackedBodies(t *testing.T) {
 	s.wantStored("shops/marked", "1 m "+body)
 	// Seqs come out in order, and bytes as they came.
 	ledger := func(body string) request {
-		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64Of(sign(body))}}
+		return request{source: "ledger", body: body,
+			headers: map[string]string{"X-Sig": base64Of(sign(body))}}
 	}
-	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202, `{"status":202,"outcome":"parked","queue":"ledger/7"}`)
+	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202,
+		`{"status":202,"outcome":"parked","queue":"ledger/7"}`)
 	s.Want("the missing one", s.send(ledger(`{"account":7,"n":1}`)), 200, "advanced")
 	s.Want("again", s.send(ledger(`{"account":7,"n":1}`)), 200, "duplicate")
-	s.Want("another under its seq", s.send(ledger(`{"account":7,"n":1,"x":0}`)), 409, "problems/conflict", `"queue":"ledger/7"`)
+	s.Want("another under its seq", s.send(ledger(`{"account":7,"n":1,"x":0}`)), 409,
+		"problems/conflict", `"queue":"ledger/7"`)
 	s.wantStored("ledger/7", `1  {"account":7,"n":1}; 2  {"account":7,"n":"2"}`)
 
 	bytes := signed("raw", "\xff\x00 no text").with("Content-Type", "image/png")
 	bytes.binary = true
 	s.Want("bytes", s.send(bytes), 200, "advanced")
 	s.Want("bytes again", s.send(bytes), 200, "duplicate")
-	s.wantStored("raw", fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
+	s.wantStored("raw",
+		fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
 }
 
 // What a sender stores in a tenant's queues counts against that one's quota, and what it stores
@@ -588,7 +647,9 @@ func TestPackedBodies(t *testing.T) {
 func TestQuotas(t *testing.T) {
 	s := newServer(t)
 	clock := func() time.Time { return s.now }
-	service := newService(t, s.memory, clock, func(context.Context, secret.Reference) (string, error) { return s.value, nil })
+	service := newService(t, s.memory, clock, func(context.Context, secret.Reference) (string, error) {
+		return s.value, nil
+	})
 	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
 		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}}}, clock)
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))

@@ -63,7 +63,8 @@ func readProps(values map[string]any) (*streamsort.Props, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		field, known := fields[name]
 		if !known {
-			errs = append(errs, fmt.Errorf("%s%s is unknown; known are stack, %s", prefix, name, strings.Join(slices.Sorted(maps.Keys(fields)), ", ")))
+			errs = append(errs, fmt.Errorf("%s%s is unknown; known are stack, %s", prefix, name,
+				strings.Join(slices.Sorted(maps.Keys(fields)), ", ")))
 			continue
 		}
 		written := text(values[name])
@@ -89,7 +90,8 @@ func text(value any) string {
 // settable are the fields that a text can say, by their names in the context: those of the struct
 // with a small first letter (and apiRate for APIRate, functionUrl for FunctionURL, httpAllow for
 // HTTPAllow), and those of the VPC and each function behind its name (sortMemory).
-func settable(props *streamsort.Props, functions map[string]*streamsort.FunctionProps) map[string]reflect.Value {
+func settable(props *streamsort.Props,
+	functions map[string]*streamsort.FunctionProps) map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	value := reflect.ValueOf(props).Elem()
 	for i := range value.NumField() {

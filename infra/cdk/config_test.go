@@ -37,7 +37,8 @@ func TestReadProps(t *testing.T) {
 }
 
 func TestReadPropsErrors(t *testing.T) {
-	_, err := readProps(map[string]any{"sortBatchSiez": "7", "gapAfter": "5", "sortMemory": "many", "firstSeq": 1.5, "env": "prod", "deleteDelivered": "yes", "consumers": "x"})
+	_, err := readProps(map[string]any{"sortBatchSiez": "7", "gapAfter": "5", "sortMemory": "many",
+		"firstSeq": 1.5, "env": "prod", "deleteDelivered": "yes", "consumers": "x"})
 	check.Need(t, err != nil, "no error")
 	for _, want := range []string{
 		"streamsort:sortBatchSiez", "ackConcurrency",

@@ -24,11 +24,13 @@ func TestTypeScriptExample(t *testing.T) {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "node", arguments...)
 		command.Dir = folder
-		command.Env = append(withoutAWS(os.Environ()), "CDK_OUTDIR="+filepath.Join(folder, "cdk.out"), `CDK_CONTEXT_JSON={"artifactBucket":"artifacts","version":"1.2.3"}`)
+		command.Env = append(withoutAWS(os.Environ()), "CDK_OUTDIR="+filepath.Join(folder, "cdk.out"),
+			`CDK_CONTEXT_JSON={"artifactBucket":"artifacts","version":"1.2.3"}`)
 		said, err := command.CombinedOutput()
 		check.Need(t, err == nil, "%v: %v\n%s", arguments, err, said)
 	}
-	run("node_modules/typescript/bin/tsc", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "commonjs", "--types", "node", "--outDir", "out", "stack.ts")
+	run("node_modules/typescript/bin/tsc", "--strict", "--skipLibCheck", "--target", "es2022",
+		"--module", "commonjs", "--types", "node", "--outDir", "out", "stack.ts")
 	run("out/stack.js")
 	text := check.Get(os.ReadFile(filepath.Join(folder, "cdk.out", "Orders.template.json")))
 	var template struct {

@@ -24,8 +24,9 @@ var update = flag.Bool("update", false, "write the golden template and its patch
 // whole; the others are patches of it, or of one another, as template.ReadFile reads them. The
 // local stack runs them all.
 const (
-	goldenFile   = "../../localstack/streamsort.template.json"
-	processFile  = "../../localstack/streamsort.process.patch.json"  // process, for consumers that the local stack gets
+	goldenFile = "../../localstack/streamsort.template.json"
+	// process, for consumers that the local stack gets
+	processFile  = "../../localstack/streamsort.process.patch.json"
 	demoFile     = "../../examples/demo/streamsort.patch.json"       // the consumers of the demo
 	pongFile     = "../../examples/pingpong/streamsort.patch.json"   // that of the game of pingpong
 	soakFile     = "../../verify/robust/soak/streamsort.patch.json"  // those of the soak
@@ -87,7 +88,8 @@ func withoutWatching(t *testing.T, text string) string {
 	document := decode(t, []byte(text))
 	maps.DeleteFunc(document["Resources"].(map[string]any), func(id string, resource any) bool {
 		typ := resource.(map[string]any)["Type"]
-		return strings.HasPrefix(id, "Source") && (typ == "AWS::IAM::Policy" || typ == "AWS::CloudWatch::Alarm")
+		return strings.HasPrefix(id, "Source") &&
+			(typ == "AWS::IAM::Policy" || typ == "AWS::CloudWatch::Alarm")
 	})
 	return encode(t, document)
 }

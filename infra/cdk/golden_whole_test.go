@@ -26,7 +26,8 @@ func TestCommandSynthesizesGolden(t *testing.T) {
 		"--context", prefix+"binaries="+binaries(t))
 	synth.Env = append(withoutAWS(os.Environ()), asApp+"=1", "HOME="+t.TempDir(),
 		"XDG_CACHE_HOME="+check.Get(os.UserCacheDir()),
-		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1", "CDK_DISABLE_CLI_TELEMETRY=true", "CDK_VALIDATION=true")
+		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1",
+		"CDK_DISABLE_CLI_TELEMETRY=true", "CDK_VALIDATION=true")
 	output, err := synth.CombinedOutput()
 	check.Need(t, err == nil, "cdk synth: %v\n%s", err, output)
 	text := check.Get(os.ReadFile(filepath.Join(out, "Streamsort.template.json")))

@@ -39,15 +39,19 @@ func TestTemplatesLint(t *testing.T) {
 		// function's role.
 		"--ignore-checks", "W3005", "--regions", "us-east-1", "--",
 		broken, options, release,
-		goldenFile, patched(t, demoFile), patched(t, soakFile), patched(t, hooksFile), patched(t, tenantsFile), patched(t, webhooksFile),
+		goldenFile, patched(t, demoFile), patched(t, soakFile), patched(t, hooksFile),
+		patched(t, tenantsFile), patched(t, webhooksFile),
 		"../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
-		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
-		"../../verify/robust/deploy/doors.template.json", "../../examples/languages/languages.template.json",
+		"../../examples/payments/payments.template.json",
+		"../../examples/wordcount/wordcount.template.json",
+		"../../verify/robust/deploy/doors.template.json",
+		"../../examples/languages/languages.template.json",
 	)
 	lint.Stderr = t.Output()
 	said, err := lint.Output()
 	found := strings.Split(strings.TrimSpace(string(said)), "\n")
-	if len(found) != 1 || !strings.HasPrefix(found[0], broken+":") || !strings.Contains(found[0], "NoSuchProperty") {
+	if len(found) != 1 || !strings.HasPrefix(found[0], broken+":") ||
+		!strings.Contains(found[0], "NoSuchProperty") {
 		t.Errorf("cfn-lint: %v\n%s\nwant NoSuchProperty in %s, and nothing else", err, said, broken)
 	}
 }

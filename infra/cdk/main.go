@@ -13,7 +13,8 @@ import (
 )
 
 func main() {
-	version := flag.String("release", "", "write the template of the release of this version, such as 1.2.3, to -out")
+	version := flag.String("release", "",
+		"write the template of the release of this version, such as 1.2.3, to -out")
 	out := flag.String("out", "", "the file to write; its folder is made")
 	flag.Parse()
 	err := app(*version, *out)

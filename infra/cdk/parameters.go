@@ -127,30 +127,38 @@ var parameters = sync.OnceValue(func() []parameter {
 	}
 	for i, name := range []string{"Enqueue", "Sort", "Sweep", "Process", "Delivery", "Ack"} {
 		all = append(all, parameter{
-			Name: name + "Memory", Group: programs, Description: "Memory of " + name + " in MB; Lambda gives processor time by it",
-			Default: 512, Min: 128, Max: 10_240, prop: propOf(name) + "Memory", sample: 701 + i,
+			Name: name + "Memory", Group: programs,
+			Description: "Memory of " + name + " in MB; Lambda gives processor time by it",
+			Default:     512, Min: 128, Max: 10_240, prop: propOf(name) + "Memory", sample: 701 + i,
 		})
 	}
 	all = append(
 		all,
-		parameter{Name: "ApiRate", Group: ways, Description: "Requests that each route of the HTTP APIs takes, a second and at once", Default: 1000, Min: 1, Max: 10_000, prop: "apiRate", sample: 710},
+		parameter{Name: "ApiRate", Group: ways,
+			Description: "Requests that each route of the HTTP APIs takes, a second and at once",
+			Default:     1000, Min: 1, Max: 10_000, prop: "apiRate", sample: 710},
 		parameter{
 			Name: "FunctionUrl", Group: ways, Description: "Whether enqueue has a function URL for puts beside the HTTP API, without its price",
 			Default: "false", Allowed: switched,
 		},
 		parameter{
-			Name: "Events", Group: ways, Default: "", Pattern: `^$|^\{.+\}$`, Longest: 800, variable: "STREAMSORT_EVENTS",
+			Name: "Events", Group: ways, Default: "", Pattern: `^$|^\{.+\}$`, Longest: 800,
+			variable:    "STREAMSORT_EVENTS",
 			Description: `How raw events become messages, as {"queue": "repository.full_name | 'other'", "id": "delivery.id"}; empty: there are none`,
 		},
 		parameter{
-			Name: "WebhookSecrets", Group: ways, Default: "", Longest: 4000, Pattern: `^$|^` + secretARN + `(,` + secretARN + `)*$`,
+			Name: "WebhookSecrets", Group: ways, Default: "", Longest: 4000,
+			Pattern:     `^$|^` + secretARN + `(,` + secretARN + `)*$`,
 			Description: "The ARNs of all secrets in webhooks.json, and of the keys that encrypt them, with commas between: what webhook may read. Empty: there are no webhooks",
 		},
-		parameter{Name: "WebhookRate", Group: ways, Description: "Requests that all senders of webhooks together may make, a second and at once", Default: 100, Min: 1, Max: 10_000, prop: "webhookRate", sample: 712},
+		parameter{Name: "WebhookRate", Group: ways,
+			Description: "Requests that all senders of webhooks together may make, a second and at once",
+			Default:     100, Min: 1, Max: 10_000, prop: "webhookRate", sample: 712},
 	)
 	for i := range sources {
 		all = append(all, parameter{
-			Name: fmt.Sprintf("Source%d", i+1), Group: ways, Default: "", Pattern: `^$|^arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo)?$`,
+			Name: fmt.Sprintf("Source%d", i+1), Group: ways, Default: "",
+			Pattern:     `^$|^arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo)?$`,
 			Description: fmt.Sprintf("The ARN of a queue of SQS whose messages come in, of which source%d.json says how; empty: none. Topics, buses and buckets send to such a queue", i+1),
 			sample:      sampleQueue(i),
 		})
@@ -158,31 +166,47 @@ var parameters = sync.OnceValue(func() []parameter {
 	return append(
 		all,
 		parameter{
-			Name: "TenantIssuer", Group: tenants, Default: "", Pattern: `^$|^https://[^/?#@\s]+(/[^?#\s]*)?$`, Longest: 500,
-			Description: "The iss of the tenants' tokens, a URL; empty: there are no tenants", prop: "tenantIssuer", sample: "https://sample.example/issuer",
+			Name: "TenantIssuer", Group: tenants, Default: "",
+			Pattern: `^$|^https://[^/?#@\s]+(/[^?#\s]*)?$`, Longest: 500,
+			Description: "The iss of the tenants' tokens, a URL; empty: there are no tenants",
+			prop:        "tenantIssuer", sample: "https://sample.example/issuer",
 		},
-		parameter{Name: "TenantAudience", Group: tenants, Description: "The aud or client_id of the tokens, or several with commas between", Default: "", Longest: 1000},
+		parameter{Name: "TenantAudience", Group: tenants,
+			Description: "The aud or client_id of the tokens, or several with commas between", Default: "",
+			Longest: 1000},
 		parameter{
-			Name: "TenantClaim", Group: tenants, Default: "", Pattern: `^$|^[!-~]{1,256}$`, Description: "The claim of the tokens that holds the tenant",
-			prop: "tenantClaim", sample: "sample:tenant",
+			Name: "TenantClaim", Group: tenants, Default: "", Pattern: `^$|^[!-~]{1,256}$`,
+			Description: "The claim of the tokens that holds the tenant",
+			prop:        "tenantClaim", sample: "sample:tenant",
 		},
-		scope("Produce", "put messages; empty: none"), scope("Consume", "read, claim and acknowledge; empty: none"),
+		scope("Produce", "put messages; empty: none"),
+		scope("Consume", "read, claim and acknowledge; empty: none"),
 		scope("Operate", "set up queues and operate consumers; empty: tenants cannot"),
-		parameter{Name: "Quotas", Group: tenants, Description: "Whether quotas.json bounds what each tenant takes", Default: "false", Allowed: switched, variable: "STREAMSORT_QUOTAS"},
+		parameter{Name: "Quotas", Group: tenants,
+			Description: "Whether quotas.json bounds what each tenant takes", Default: "false",
+			Allowed: switched, variable: "STREAMSORT_QUOTAS"},
 
 		topic("AnnounceTopic", "alarms and announcements; empty: none"),
 		topic("PageTopic", "the alarms that cannot wait; empty: they go to AnnounceTopic"),
 		parameter{
 			Name: "LagAfterSeconds", Group: watching, Description: "The age of a waiting message from which its consumer's lag is announced, and of it or an open gap from which an alarm is raised",
-			Default: 900, Min: 60, Max: year, variable: "STREAMSORT_LAG_AFTER", unit: "s", prop: "lagAfter", sample: 711,
+			Default: 900, Min: 60, Max: year, variable: "STREAMSORT_LAG_AFTER", unit: "s", prop: "lagAfter",
+			sample: 711,
 		},
 		parameter{
-			Name: "LogRetentionDays", Group: watching, Description: "How long logs are kept", Default: 30, prop: "logRetentionDays", sample: 1827,
-			Allowed: []any{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653},
+			Name: "LogRetentionDays", Group: watching, Description: "How long logs are kept", Default: 30,
+			prop: "logRetentionDays", sample: 1827,
+			Allowed: []any{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192,
+				2557, 2922, 3288, 3653},
 		},
-		parameter{Name: "LogSuccesses", Group: watching, Description: "Of a hundred calls that go well, how many are logged", Default: 1, Min: 0, Max: 99, variable: "STREAMSORT_LOG_SUCCESSES"},
-		parameter{Name: "Tracing", Group: watching, Description: "Whether X-Ray records calls, at a price", Default: "false", Allowed: switched},
-		parameter{Name: "SavedQueries", Group: watching, Description: "Whether queries for CloudWatch Logs Insights are saved", Default: "true", Allowed: switched},
+		parameter{Name: "LogSuccesses", Group: watching,
+			Description: "Of a hundred calls that go well, how many are logged", Default: 1, Min: 0, Max: 99,
+			variable: "STREAMSORT_LOG_SUCCESSES"},
+		parameter{Name: "Tracing", Group: watching,
+			Description: "Whether X-Ray records calls, at a price", Default: "false", Allowed: switched},
+		parameter{Name: "SavedQueries", Group: watching,
+			Description: "Whether queries for CloudWatch Logs Insights are saved", Default: "true",
+			Allowed: switched},
 	)
 })
 
@@ -199,7 +223,8 @@ func ids(name, kind, what string) parameter {
 // topic is the parameter of a topic of SNS for something.
 func topic(name, what string) parameter {
 	return parameter{
-		Name: name, Group: watching, Default: "", Pattern: `^$|^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`,
+		Name: name, Group: watching, Default: "",
+		Pattern:     `^$|^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`,
 		Description: "The ARN of an SNS topic, not FIFO, for " + what,
 		prop:        propOf(name), sample: "arn:aws:sns:us-east-1:123456789012:sample-" + name,
 	}
@@ -208,8 +233,9 @@ func topic(name, what string) parameter {
 // scope is the parameter of the scope that tokens need for something.
 func scope(class, what string) parameter {
 	return parameter{
-		Name: "Tenant" + class + "Scope", Group: tenants, Default: "", Pattern: `^$|^[!-~]{1,64}$`, Description: "The scope that a token needs to " + what,
-		prop: "tenant" + class + "Scope", sample: "sample/" + class,
+		Name: "Tenant" + class + "Scope", Group: tenants, Default: "", Pattern: `^$|^[!-~]{1,64}$`,
+		Description: "The scope that a token needs to " + what,
+		prop:        "tenant" + class + "Scope", sample: "sample/" + class,
 	}
 }
 

@@ -55,5 +55,6 @@ func short(t *testing.T, indent string, value any) string {
 	if len(indent+line) <= 120 && !strings.Contains(line, "\n") {
 		return line
 	}
-	return brackets[:1] + "\n" + indent + step + strings.Join(members, ",\n"+indent+step) + "\n" + indent + brackets[1:]
+	return brackets[:1] + "\n" + indent + step + strings.Join(members, ",\n"+indent+step) + "\n" +
+		indent + brackets[1:]
 }

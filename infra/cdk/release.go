@@ -108,7 +108,8 @@ func (s synthesis) template(properties object, add func(*streamsort.Stack) error
 // do all that one of a user's can ask for.
 var samples = map[string]string{
 	"consumers": `{"consumers":[{"name":"sample","eager":true,"track":"1m","sink":{"kind":"lambda","arn":"` + sampleSink + `"}},{"name":"endpoints","sink":{"kind":"http","endpoints":true}}]}`,
-	"webhooks": `{"sources":[{"name":"Any","secret":"` + sampleSecret + `","signature":{"header":"X-Signature"},"challenge":"hub","verifyToken":"` + sampleSecret + `",` +
+	"webhooks": `{"sources":[{"name":"Any","secret":"` + sampleSecret +
+		`","signature":{"header":"X-Signature"},"challenge":"hub","verifyToken":"` + sampleSecret + `",` +
 		`"prefix":"","queue":"queue","seq":"seq","id":"id"}]}`,
 	"quotas": `{"quotas":[{"name":"*","messages":1}]}`,
 }
@@ -122,7 +123,8 @@ const (
 // whole is the stack with all that its parameters can switch on: tenants, or a function URL, which
 // no stack with tenants has.
 func (s synthesis) whole(tenants bool) (object, error) {
-	properties := object{"knownQueues": "true", "deleteDelivered": "true", "tracing": "true", "events": `{"queue":"queue","id":"id"}`, "tenantAudience": "sample-audience"}
+	properties := object{"knownQueues": "true", "deleteDelivered": "true", "tracing": "true",
+		"events": `{"queue":"queue","id":"id"}`, "tenantAudience": "sample-audience"}
 
 	for _, p := range parameters() {
 		if p.prop != "" {
@@ -141,13 +143,17 @@ func (s synthesis) whole(tenants bool) (object, error) {
 	}
 	if !tenants {
 		properties["functionUrl"] = "true"
-		maps.DeleteFunc(properties, func(name string, _ any) bool { return strings.HasPrefix(name, "tenant") || name == "quotasFile" })
+		maps.DeleteFunc(properties, func(name string, _ any) bool {
+			return strings.HasPrefix(name, "tenant") || name == "quotasFile"
+		})
 	}
 	return s.template(properties, func(stack *streamsort.Stack) error {
 		for i := range sources {
 			id := fmt.Sprint(i + 1)
-			queue := awssqs.Queue_FromQueueArn(stack.Stack, jsii.String("Queue"+id), jsii.String(sampleQueue(i)))
-			if err := stack.AddSource(id, streamsort.Source{Name: "source" + id, From: queue, Prefix: jsii.String(""), Queue: "queue", Seq: "seq"}); err != nil {
+			queue := awssqs.Queue_FromQueueArn(stack.Stack, jsii.String("Queue"+id),
+				jsii.String(sampleQueue(i)))
+			if err := stack.AddSource(id, streamsort.Source{Name: "source" + id, From: queue,
+				Prefix: jsii.String(""), Queue: "queue", Seq: "seq"}); err != nil {
 				return err
 			}
 		}

@@ -51,14 +51,16 @@ func TestRelease(t *testing.T) {
 	check.OK(t, json.Unmarshal([]byte(text), &document))
 	check.Has(t, document.Description, "Streamsort 1.2.3:")
 	config := string(check.Get(os.ReadFile("../../tools/release/goreleaser.yaml")))
-	zips := regexp.MustCompile(`\$\{ArtifactPrefix\}([a-z]+)_1\.2\.3_\$\{Architecture\}\.zip`).FindAllStringSubmatch(text, -1)
+	zips := regexp.MustCompile(`\$\{ArtifactPrefix\}([a-z]+)_1\.2\.3_\$\{Architecture\}\.zip`).
+		FindAllStringSubmatch(text, -1)
 	functions := 0
 	for _, resource := range document.Resources {
 		if resource.Type == "AWS::Lambda::Function" {
 			functions++
 		}
 	}
-	check.That(t, len(zips) == functions && functions >= 6, "%d functions, and zips %v", functions, zips)
+	check.That(t, len(zips) == functions && functions >= 6, "%d functions, and zips %v", functions,
+		zips)
 	resources := len(document.Resources)
 	check.That(t, resources <= 500, "%d resources, and CloudFormation takes 500", resources)
 	for _, zip := range zips {
@@ -133,7 +135,8 @@ func TestParametersAreTheStacks(t *testing.T) {
 		if strings.HasSuffix(p.Name, "Seconds") {
 			unit = "s"
 		}
-		for value, good := range map[int]bool{p.Min: true, p.Max: true, p.Min - 1: false, p.Max + 1: false} {
+		for value, good := range map[int]bool{p.Min: true, p.Max: true, p.Min - 1: false,
+			p.Max + 1: false} {
 			_, err := s.template(object{p.prop: fmt.Sprint(value) + unit}, nil)
 			check.That(t, value == 0 || (err == nil) == good,
 				"%s, %d: the stack says %v", p.Name, value, err)
@@ -210,7 +213,8 @@ func resources(t *testing.T, given map[string]any) object {
 	t.Helper()
 	var document struct{ Resources, Conditions object }
 	check.OK(t, json.Unmarshal([]byte(released(t)), &document))
-	e := evaluated{map[string]any{"AWS::NoValue": none{}, "AWS::StackName": stackName}, document.Conditions}
+	e := evaluated{map[string]any{"AWS::NoValue": none{}, "AWS::StackName": stackName},
+		document.Conditions}
 	for _, p := range parameters() {
 		e.parameters[p.Name] = p.Default
 	}
@@ -218,7 +222,8 @@ func resources(t *testing.T, given map[string]any) object {
 	maps.Copy(e.parameters, given)
 	all := object{}
 	for id, value := range document.Resources {
-		if condition, is := value.(object)["Condition"].(string); !is || e.holds(document.Conditions[condition]) {
+		if condition, is := value.(object)["Condition"].(string); !is ||
+			e.holds(document.Conditions[condition]) {
 			all[id] = e.value(value)
 			delete(all[id].(object), "Condition")
 		}
@@ -252,7 +257,8 @@ func TestReleasedByDefault(t *testing.T) {
 				for name, value := range variables {
 					variables[name] = fmt.Sprint(value)
 					// Without an eager consumer there is nobody to call.
-					if value == "false" || name == "STREAMSORT_DELETE_DELIVERED" || name == "STREAMSORT_EAGER_FUNCTION" {
+					if value == "false" || name == "STREAMSORT_DELETE_DELIVERED" ||
+						name == "STREAMSORT_EAGER_FUNCTION" {
 						delete(variables, name)
 					}
 				}
@@ -295,7 +301,8 @@ func TestReleasedIsWhole(t *testing.T) {
 					if list, is := inner.([]any); is && key == "Fn::GetAtt" {
 						name, _ = list[0].(string)
 					}
-					if (key == "Ref" || key == "Fn::GetAtt") && !strings.HasPrefix(name, "AWS::") && all[name] == nil {
+					if (key == "Ref" || key == "Fn::GetAtt") && !strings.HasPrefix(name, "AWS::") &&
+						all[name] == nil {
 						t.Errorf("with %v: %s refers to %s", slices.Sorted(maps.Keys(given)), path, name)
 					}
 					if key != "DependsOn" {
@@ -312,7 +319,8 @@ func TestReleasedIsWhole(t *testing.T) {
 			if id != "Dashboard" {
 				walk(id, resource)
 			}
-			if statements, is := resource.(object)["Properties"].(object)["PolicyDocument"].(object); is && len(statements["Statement"].([]any)) == 0 {
+			if statements, is := resource.(object)["Properties"].(object)["PolicyDocument"].(object); is &&
+				len(statements["Statement"].([]any)) == 0 {
 				t.Errorf("with %v: %s allows nothing", slices.Sorted(maps.Keys(given)), id)
 			}
 		}
@@ -361,7 +369,8 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 	})
 	all = resources(t, given)
 	check.Has(t, properties("SweepFunction"), `"STREAMSORT_READERS":"consumers.json"`)
-	check.Has(t, properties("GapAgeAlarm"), `"AlarmActions":["arn:aws:sns:eu-west-1:123456789012:people"]`)
+	check.Has(t, properties("GapAgeAlarm"),
+		`"AlarmActions":["arn:aws:sns:eu-west-1:123456789012:people"]`)
 	given["PageTopic"] = "arn:aws:sns:eu-west-1:123456789012:pager" // without tenants
 	all = resources(t, given)
 	check.Has(t, properties("DownAlarm"), `"FALSE"`)

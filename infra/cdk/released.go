@@ -46,12 +46,20 @@ func when(condition string, value, otherwise any) object {
 // conditions are all that the template has.
 func conditions() object {
 	all := object{
-		"HasConfig": given("Config"), "HasConsumersFile": object{"Fn::And": []any{given("Config"), given("Sinks"), is("Consumers", "")}},
-		"HasSinks": given("Sinks"), "SinksHaveArns": object{"Fn::Not": []any{is("Sinks", noSinks)}},
-		"IsSync": is("Mode", "sync"), "HasFunctionUrl": is("FunctionUrl", "true"), "HasWebhooks": given("WebhookSecrets"),
-		"HasTenants": given("TenantIssuer"), "HasQuotas": is("Quotas", "true"), "TenantsOperate": object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
+		"HasConfig": given("Config"),
+		"HasConsumersFile": object{"Fn::And": []any{given("Config"), given("Sinks"),
+			is("Consumers", "")}},
+		"HasSinks":      given("Sinks"),
+		"SinksHaveArns": object{"Fn::Not": []any{is("Sinks", noSinks)}},
+		"IsSync":        is("Mode", "sync"), "HasFunctionUrl": is("FunctionUrl", "true"),
+		"HasWebhooks": given("WebhookSecrets"),
+		"HasTenants":  given("TenantIssuer"), "HasQuotas": is("Quotas", "true"),
+		"TenantsOperate":  object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
 		"HasProduceScope": given("TenantProduceScope"), "HasConsumeScope": given("TenantConsumeScope"),
-		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"), "HasVpc": object{"Fn::And": []any{given("Subnets"), given("SecurityGroups")}}, "HasBoundary": given("PermissionsBoundary"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
+		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"),
+		"HasVpc":      object{"Fn::And": []any{given("Subnets"), given("SecurityGroups")}},
+		"HasBoundary": given("PermissionsBoundary"), "HasTracing": is("Tracing", "true"),
+		"HasSavedQueries": is("SavedQueries", "true"),
 	}
 	for i := range sources {
 		all[fmt.Sprintf("HasSource%d", i+1)] = given(fmt.Sprintf("Source%d", i+1))
@@ -140,7 +148,8 @@ func (r *releasing) build(withoutTenants object) ([]byte, error) {
 func byTenants(with, without object) {
 	for _, all := range []object{without, with} {
 		for key := range all {
-			if reflect.DeepEqual(with[key], without[key]) || isFunction(with[key]) && with[key].(object)["Fn::If"] != nil {
+			if reflect.DeepEqual(with[key], without[key]) ||
+				isFunction(with[key]) && with[key].(object)["Fn::If"] != nil {
 				continue
 			}
 			values := []any{nothing(), nothing()}
@@ -172,7 +181,8 @@ func (r *releasing) adapt(id string, resource object) error {
 		}
 		properties["Code"] = object{
 			"S3Bucket": ref("ArtifactBucket"),
-			"S3Key":    object{"Fn::Sub": "${ArtifactPrefix}" + path.Base(source) + "_" + r.version + "_${Architecture}.zip"},
+			"S3Key": object{"Fn::Sub": "${ArtifactPrefix}" + path.Base(source) + "_" + r.version +
+				"_${Architecture}.zip"},
 		}
 		properties["TracingConfig"] = object{"Mode": when("HasTracing", "Active", "PassThrough")}
 		properties["VpcConfig"] = when("HasVpc",
@@ -183,7 +193,8 @@ func (r *releasing) adapt(id string, resource object) error {
 			properties["MaximumBatchingWindowInSeconds"] = when("IsSync", 1, 0)
 		}
 	case "AWS::ApiGatewayV2::Authorizer":
-		properties["JwtConfiguration"].(object)["Audience"] = object{"Fn::Split": []any{",", ref("TenantAudience")}}
+		properties["JwtConfiguration"].(object)["Audience"] = object{"Fn::Split": []any{",",
+			ref("TenantAudience")}}
 	}
 	delete(resource, "Metadata")
 	return nil
@@ -200,9 +211,11 @@ func adaptVariables(id string, variables object) {
 			variables[p.variable] = object{"Fn::Sub": "${" + p.Name + "}" + p.unit}
 		}
 	}
-	variables[assetfile.Variable] = when("HasConfig", object{"Fn::Sub": "s3://${ArtifactBucket}/${Config}"}, nothing())
-	delete(variables, endpoint.ConsumersVariable)                           // the readers say it
-	if variables["STREAMSORT_READERS"] != nil || id == "DeliveryFunction" { // they look after, move or show queues
+	variables[assetfile.Variable] = when("HasConfig",
+		object{"Fn::Sub": "s3://${ArtifactBucket}/${Config}"}, nothing())
+	delete(variables, endpoint.ConsumersVariable) // the readers say it
+	// they look after, move or show queues
+	if variables["STREAMSORT_READERS"] != nil || id == "DeliveryFunction" {
 		variables["STREAMSORT_READERS"] = when("HasConsumersFile", consumers.File, ref("Consumers"))
 	}
 	switch name := strings.TrimSuffix(id, "Function"); {
@@ -215,9 +228,12 @@ func adaptVariables(id string, variables object) {
 
 // policies has the functions' roles read the configuration, and use what the parameters name.
 func (r *releasing) policies(resources object) error {
-	ofQuotas := object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{quota.Keys + "*"}}}
+	ofQuotas := object{
+		"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{quota.Keys + "*"}},
+	}
 	config := when("HasConfig", object{
-		"Effect": "Allow", "Action": "s3:GetObject", "Resource": object{"Fn::Sub": "arn:${AWS::Partition}:s3:::${ArtifactBucket}/${Config}*"},
+		"Effect": "Allow", "Action": "s3:GetObject",
+		"Resource": object{"Fn::Sub": "arn:${AWS::Partition}:s3:::${ArtifactBucket}/${Config}*"},
 	}, nothing())
 	for id, value := range resources {
 		resource := value.(object)
@@ -251,13 +267,15 @@ func (r *releasing) policies(resources object) error {
 		}
 		if id == "SweepPolicy" { // archives are erased with their queues
 			statements = append(statements, when("HasSinks", when("SinksHaveArns", object{
-				"Effect": "Allow", "Action": []any{"s3:DeleteObject", "s3:ListBucket"}, "Resource": split("Sinks"),
+				"Effect": "Allow", "Action": []any{"s3:DeleteObject", "s3:ListBucket"},
+				"Resource": split("Sinks"),
 			}, nothing()), nothing()))
 		}
 		document["Statement"] = statements
 	}
 	for _, sample := range []string{sampleSink, sampleSecret} {
-		if text, err := json.Marshal(resources); err != nil || strings.Contains(string(text), `"Resource":"`+sample) {
+		if text, err := json.Marshal(resources); err != nil ||
+			strings.Contains(string(text), `"Resource":"`+sample) {
 			return fmt.Errorf("a policy still has %s: %w", sample, err)
 		}
 	}
@@ -344,14 +362,16 @@ func fillText(text string) any {
 	}
 	for i := range sources {
 		if text == path.Base(strings.ReplaceAll(sampleQueue(i), ":", "/")) {
-			return object{"Fn::Select": []any{5, object{"Fn::Split": []any{":", ref(fmt.Sprintf("Source%d", i+1))}}}}
+			return object{"Fn::Select": []any{5,
+				object{"Fn::Split": []any{":", ref(fmt.Sprintf("Source%d", i+1))}}}}
 		}
 	}
 	if text == stackName {
 		return ref("AWS::StackName")
 	}
 	filled := strings.ReplaceAll(text, sampleRoute, "/webhooks/{name}")
-	made := strings.NewReplacer(stackName, "${AWS::StackName}", "11m51s", "${LagAfterSeconds}s", "${", "${!").Replace(filled)
+	made := strings.NewReplacer(stackName, "${AWS::StackName}", "11m51s", "${LagAfterSeconds}s", "${",
+		"${!").Replace(filled)
 	if made != strings.ReplaceAll(filled, "${", "${!") {
 		return object{"Fn::Sub": made}
 	}
@@ -374,9 +394,10 @@ func (r *releasing) encode() ([]byte, error) {
 	}
 	maps.Copy(r.object, object{
 		"AWSTemplateFormatVersion": "2010-09-09",
-		"Description":              "Streamsort " + r.version + ": messages in any order in, in-order batches out",
-		"Metadata":                 object{"AWS::CloudFormation::Interface": object{"ParameterGroups": groups}},
-		"Parameters":               declared, "Conditions": conditions(), "Rules": rules(),
+		"Description": "Streamsort " + r.version +
+			": messages in any order in, in-order batches out",
+		"Metadata":   object{"AWS::CloudFormation::Interface": object{"ParameterGroups": groups}},
+		"Parameters": declared, "Conditions": conditions(), "Rules": rules(),
 	})
 	text, err := encoded(r.object)
 	return text, errors.Join(err, refersTo(string(text), declared), noSample(string(text)))
@@ -397,7 +418,8 @@ func refersTo(text string, declared object) error {
 func noSample(text string) error {
 	for _, sample := range []string{"sample", "5a3b1e00", sampleRoute, stackName, "11m51s"} {
 		if at := strings.Index(text, sample); at >= 0 {
-			return fmt.Errorf("the template still has %s: …%s…", sample, text[max(at-200, 0):min(at+100, len(text))])
+			return fmt.Errorf("the template still has %s: …%s…", sample,
+				text[max(at-200, 0):min(at+100, len(text))])
 		}
 	}
 	return nil
@@ -406,24 +428,35 @@ func noSample(text string) error {
 // rules are what no parameter says by itself.
 func rules() object {
 	rule := func(says string, when, must object) object {
-		return object{"RuleCondition": when, "Assertions": []any{object{"Assert": must, "AssertDescription": says}}}
+		return object{"RuleCondition": when,
+			"Assertions": []any{object{"Assert": must, "AssertDescription": says}}}
 	}
 	all := object{
 		"SinksHaveConsumers": rule("Sinks are given, and no consumers; give Consumers, or Config with a consumers.json", given("Sinks"), object{"Fn::Or": []any{given("Consumers"), given("Config")}}),
-		"WebhooksHaveConfig": rule("WebhookSecrets are given, and no Config; give it, with a webhooks.json", given("WebhookSecrets"), given("Config")),
-		"QuotasHaveConfig":   rule("Quotas is true, and there is no Config; give it, with a quotas.json", is("Quotas", "true"), given("Config")),
-		"QuotasHaveTenants":  rule("Quotas is true, and there are no tenants; give TenantIssuer, TenantAudience and TenantClaim", is("Quotas", "true"), given("TenantIssuer")),
+		"WebhooksHaveConfig": rule(
+			"WebhookSecrets are given, and no Config; give it, with a webhooks.json",
+			given("WebhookSecrets"), given("Config")),
+		"QuotasHaveConfig": rule("Quotas is true, and there is no Config; give it, with a quotas.json",
+			is("Quotas", "true"), given("Config")),
+		"QuotasHaveTenants": rule(
+			"Quotas is true, and there are no tenants; give TenantIssuer, TenantAudience and TenantClaim",
+			is("Quotas", "true"), given("TenantIssuer")),
 		"TenantsAreWhole": rule("TenantIssuer is given, and TenantAudience or TenantClaim is not; give all three", given("TenantIssuer"),
 			object{"Fn::And": []any{given("TenantAudience"), given("TenantClaim")}}),
-		"TenantsHaveNoUrl": rule("FunctionUrl is true, and there are tenants; a function URL has no tokens", given("TenantIssuer"), is("FunctionUrl", "false")),
+		"TenantsHaveNoUrl": rule(
+			"FunctionUrl is true, and there are tenants; a function URL has no tokens",
+			given("TenantIssuer"), is("FunctionUrl", "false")),
 	}
-	for name, other := range map[string]string{"Subnets": "SecurityGroups", "SecurityGroups": "Subnets"} {
+	for name, other := range map[string]string{"Subnets": "SecurityGroups",
+		"SecurityGroups": "Subnets"} {
 		says := name + " are given, and no " + other + "; give both"
 		all[name+"HaveBoth"] = rule(says, given(name), given(other))
 	}
 	for i := range sources {
 		name := fmt.Sprintf("Source%d", i+1)
-		all[name+"HasConfig"] = rule(fmt.Sprintf("%s is given, and no Config; give it, with a source%d.json", name, i+1), given(name), given("Config"))
+		all[name+"HasConfig"] = rule(
+			fmt.Sprintf("%s is given, and no Config; give it, with a source%d.json", name, i+1), given(name),
+			given("Config"))
 	}
 	return all
 }

@@ -15,11 +15,14 @@ func (r *releasing) wrap(value any, within ...string) any {
 		if condition == "" {
 			return value
 		}
-		if value["Effect"] != nil && isFunction(value["Resource"]) || isFunction(value) && value["Fn::If"] == nil {
+		if value["Effect"] != nil && isFunction(value["Resource"]) ||
+			isFunction(value) && value["Fn::If"] == nil {
 			return when(condition, r.wrap(value, append(slices.Clone(within), condition)...), nothing())
 		}
 		if choice, is := value["Fn::If"].([]any); is {
-			return when(choice[0].(string), r.wrap(choice[1], append(slices.Clone(within), choice[0].(string))...), r.wrap(choice[2], within...))
+			return when(choice[0].(string),
+				r.wrap(choice[1], append(slices.Clone(within), choice[0].(string))...),
+				r.wrap(choice[2], within...))
 		}
 		made := object{}
 		for key, inner := range value {

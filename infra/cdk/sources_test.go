@@ -22,22 +22,31 @@ func addSources(stack *streamsort.Stack) error {
 	const account = "account"
 	payments := awssqs.NewQueue(scope, jsii.String("Payments"), nil)
 	notified := awssqs.NewQueue(scope, jsii.String("Notified"), nil)
-	ledger := awssqs.NewQueue(scope, jsii.String("Ledger"), &awssqs.QueueProps{Fifo: jsii.Bool(true), ContentBasedDeduplication: jsii.Bool(true)})
+	ledger := awssqs.NewQueue(scope, jsii.String("Ledger"),
+		&awssqs.QueueProps{Fifo: jsii.Bool(true), ContentBasedDeduplication: jsii.Bool(true)})
 	accounts := awsdynamodb.NewTableV2(scope, jsii.String("Accounts"), &awsdynamodb.TablePropsV2{
-		TableName: jsii.String("accounts"), PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"), Type: awsdynamodb.AttributeType_STRING},
+		TableName: jsii.String("accounts"), PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"),
+			Type: awsdynamodb.AttributeType_STRING},
 		DynamoStream: awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES,
 	})
 	return errors.Join(
-		stack.AddSource("Payments", streamsort.Source{Name: "src", From: payments, Queue: account, Seq: "n"}),
+		stack.AddSource("Payments", streamsort.Source{Name: "src", From: payments, Queue: account,
+			Seq: "n"}),
 		stack.AddSource("Inbox", streamsort.Source{Name: "src", From: notified, Kind: "s3"}),
 		stack.AddSource("Ledger", streamsort.Source{Name: "src", From: ledger}),
-		stack.AddSource("Changes", streamsort.Source{Name: "src", From: awssns.NewTopic(scope, jsii.String("Topic"), nil), Queue: account}),
+		stack.AddSource("Changes", streamsort.Source{Name: "src",
+			From: awssns.NewTopic(scope, jsii.String("Topic"), nil), Queue: account}),
 		stack.AddSource("Orders", streamsort.Source{
-			Name: "src", From: awsevents.NewEventBus(scope, jsii.String("Bus"), nil), Pattern: &awsevents.EventPattern{Source: jsii.Strings("com.example.orders")},
-			Queue: account, Key: "@time,n", KeyType: "time,number",
+			Name: "src", From: awsevents.NewEventBus(scope, jsii.String("Bus"), nil),
+			Pattern: &awsevents.EventPattern{Source: jsii.Strings("com.example.orders")},
+			Queue:   account, Key: "@time,n", KeyType: "time,number",
 		}),
-		stack.AddSource("Clicks", streamsort.Source{Name: "src", From: awskinesis.NewStream(scope, jsii.String("Clicks"), nil)}),
+		stack.AddSource("Clicks",
+			streamsort.Source{Name: "src", From: awskinesis.NewStream(scope, jsii.String("Clicks"), nil)}),
 		stack.AddSource("Accounts", streamsort.Source{Name: "src", From: accounts}),
-		stack.AddSource("Trades", streamsort.Source{Name: "src", From: streamsort.Kafka{BootstrapServers: []string{"b-1.example.com:9096"}, Topic: "trades", Pollers: 1}}),
+		stack.AddSource("Trades",
+			streamsort.Source{Name: "src",
+				From: streamsort.Kafka{BootstrapServers: []string{"b-1.example.com:9096"}, Topic: "trades",
+					Pollers: 1}}),
 	)
 }

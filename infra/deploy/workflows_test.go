@@ -34,7 +34,8 @@ func TestWorkflows(t *testing.T) {
 		// The draft, and what is attested of it; the registries' trust.
 		want := map[string]int{"release.yml": 3, "packages.yml": 1}[name]
 		check.Is(t, strings.Count(string(text), ": write"), want, name)
-		if strings.Count(string(text), "actions/checkout@") != strings.Count(string(text), "persist-credentials: false") {
+		if strings.Count(string(text), "actions/checkout@") != strings.Count(string(text),
+			"persist-credentials: false") {
 			t.Errorf("%s leaves the token behind in a checkout", name)
 		}
 	}
@@ -48,7 +49,8 @@ func TestReleaseHasEveryFunction(t *testing.T) {
 		if !f.IsDir() {
 			continue
 		}
-		if !strings.Contains(string(text), "main: ./functions/"+f.Name()) || !strings.Contains(string(text), "ids: ["+f.Name()+"]") {
+		if !strings.Contains(string(text), "main: ./functions/"+f.Name()) ||
+			!strings.Contains(string(text), "ids: ["+f.Name()+"]") {
 			t.Errorf("a release has no zip of %s", f.Name())
 		}
 	}
@@ -67,7 +69,8 @@ func TestReleasedCommandLine(t *testing.T) {
 		system, processor, _ := strings.Cut(target, "/")
 		check.That(t, strings.Contains(build, system) && strings.Contains(build, processor), "%s", target)
 	}
-	if len(strings.Fields(targets)) != 6 || !strings.Contains(build, "-X main.version={{ .Version }}") {
+	if len(strings.Fields(targets)) != 6 ||
+		!strings.Contains(build, "-X main.version={{ .Version }}") {
 		t.Errorf("compiled for %q, released by %s", targets, build)
 	}
 }
@@ -105,7 +108,8 @@ func TestEveryModuleIsWatched(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" || entry.Name() == ".build" || entry.Name() == "dist") {
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" ||
+			entry.Name() == ".build" || entry.Name() == "dist") {
 			return filepath.SkipDir
 		}
 		list := watched[entry.Name()]

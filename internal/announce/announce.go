@@ -46,25 +46,32 @@ func New(bus, topic, function string) (*Announcer, error) {
 	a := &Announcer{bus: bus, topic: topic, function: function}
 	var err error
 	if bus != "" {
-		if a.events, err = awscall.New(awscall.EventBridge, awscall.Options{Timeout: requestTimeout}); err != nil {
+		if a.events, err = awscall.New(awscall.EventBridge,
+			awscall.Options{Timeout: requestTimeout}); err != nil {
 			return nil, err
 		}
 	}
 	if topic != "" {
 		target, err := arn.Parse(topic)
-		if err != nil || target.Service != "sns" || target.Region == "" || strings.HasSuffix(topic, ".fifo") {
-			return nil, fmt.Errorf("topic %q must be like arn:aws:sns:REGION:ACCOUNT:NAME, and not FIFO", topic)
+		if err != nil || target.Service != "sns" || target.Region == "" ||
+			strings.HasSuffix(topic, ".fifo") {
+			return nil, fmt.Errorf("topic %q must be like arn:aws:sns:REGION:ACCOUNT:NAME, and not FIFO",
+				topic)
 		}
-		if a.messages, err = awscall.New(awscall.SNS, awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
+		if a.messages, err = awscall.New(awscall.SNS,
+			awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
 			return nil, err
 		}
 	}
 	if function != "" {
 		target, err := arn.Parse(function)
-		if err != nil || target.Service != "lambda" || target.Region == "" || !strings.HasPrefix(target.Resource, "function:") {
-			return nil, fmt.Errorf("function %q must be like arn:aws:lambda:REGION:ACCOUNT:function:NAME", function)
+		if err != nil || target.Service != "lambda" || target.Region == "" ||
+			!strings.HasPrefix(target.Resource, "function:") {
+			return nil, fmt.Errorf("function %q must be like arn:aws:lambda:REGION:ACCOUNT:function:NAME",
+				function)
 		}
-		if a.invocations, err = awscall.New(awscall.Lambda, awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
+		if a.invocations, err = awscall.New(awscall.Lambda,
+			awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
 			return nil, err
 		}
 	}
@@ -79,21 +86,24 @@ func (a *Announcer) send(ctx context.Context, kind string, detail any) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.put(ctx, kind, string(raw)), a.publish(ctx, kind, string(raw)), a.invoke(ctx, raw))
+	return errors.Join(a.put(ctx, kind, string(raw)), a.publish(ctx, kind, string(raw)),
+		a.invoke(ctx, raw))
 }
 
 func (a *Announcer) put(ctx context.Context, kind, detail string) error {
 	if a.events == nil {
 		return nil
 	}
-	results, err := a.events.PutEvents(ctx, []awscall.PutEvent{{EventBusName: a.bus, Source: Source, DetailType: kind, Detail: detail}})
+	results, err := a.events.PutEvents(ctx,
+		[]awscall.PutEvent{{EventBusName: a.bus, Source: Source, DetailType: kind, Detail: detail}})
 	if err != nil {
 		return fmt.Errorf("put event on bus %s: %w", a.bus, err)
 	}
 	var errs []error
 	for _, result := range results {
 		if result.ErrorCode != "" {
-			errs = append(errs, fmt.Errorf("bus %s refused the event: %s: %s", a.bus, result.ErrorCode, result.ErrorMessage))
+			errs = append(errs, fmt.Errorf("bus %s refused the event: %s: %s", a.bus, result.ErrorCode,
+				result.ErrorMessage))
 		}
 	}
 	return errors.Join(errs...)

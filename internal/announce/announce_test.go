@@ -49,8 +49,9 @@ func bus(t *testing.T, answer string) *[]string {
 
 func said() cursor.Announcement {
 	return cursor.Announcement{
-		Kind: cursor.GapOpened, ID: "gap.opened/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4}, MaxParked: cursor.MaxSeq,
-		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second,
+		Kind: cursor.GapOpened, ID: "gap.opened/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4},
+		MaxParked: cursor.MaxSeq,
+		Since:     time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second,
 	}
 }
 
@@ -59,7 +60,8 @@ func TestAnnounce(t *testing.T) {
 	a := check.Get(announce.New("people", "", ""))
 	check.OK(t, a.Queue(t.Context(), said()))
 	skipped := cursor.Announcement{
-		Kind: cursor.GapSkipped, ID: "gap.skipped/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4}, MaxParked: 9,
+		Kind: cursor.GapSkipped, ID: "gap.skipped/1/q/3", Queue: "q",
+		Missing: cursor.Range{From: 2, To: 4}, MaxParked: 9,
 		Skipped: []cursor.Range{{From: 2, To: 4}, {From: 6, To: cursor.MaxSeq}},
 	}
 	check.OK(t, a.Queue(t.Context(), skipped))
@@ -79,16 +81,19 @@ func TestAnnounceLateMessages(t *testing.T) {
 	key := check.Get(sortkey.KeyType("time,number").Key("2026-01-02T03:04:05.5+01:00", 7))
 	late := cursor.Announcement{
 		Kind: cursor.MessageLate, ID: "message.late/7/@acme/q/3", Queue: "@acme/q", Late: 3,
-		LateExamples: []cursor.LateMessage{{Seq: 9, Key: key}, {Seq: cursor.MaxSeq, Key: key, Dropped: true}},
+		LateExamples: []cursor.LateMessage{{Seq: 9, Key: key},
+			{Seq: cursor.MaxSeq, Key: key, Dropped: true}},
 	}
 	check.OK(t, a.Queue(t.Context(), late))
 	late.LateExamples = nil // they are in the archive by now
 	late.Kind = cursor.KeysBehind
 	check.OK(t, a.Queue(t.Context(), late))
 	head := func(kind string) string {
-		return "people streamsort " + kind + ` {"id":"message.late/7/@acme/q/3","kind":"` + kind + `","queue":"@acme/q","tenant":"acme","count":3,`
+		return "people streamsort " + kind + ` {"id":"message.late/7/@acme/q/3","kind":"` + kind +
+			`","queue":"@acme/q","tenant":"acme","count":3,`
 	}
-	want := []string{head("message.late") + `"examples":[{"seq":9,"key":["2026-01-02T02:04:05.5Z",7],"dropped":false},` +
+	want := []string{head("message.late") +
+		`"examples":[{"seq":9,"key":["2026-01-02T02:04:05.5Z",7],"dropped":false},` +
 		`{"seq":"9223372036854775807","key":["2026-01-02T02:04:05.5Z",7],"dropped":true}]}`, head("keys.behind") + `"examples":[]}`}
 	check.Is(t, cmp.Diff(want, *details), "")
 }
@@ -97,8 +102,10 @@ func TestAnnounceAConsumer(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
 	a := check.Get(announce.New("people", "", ""))
 	check.OK(t, a.Consumer(t.Context(), delivery.Announcement{
-		Kind: "consumer.blocked", ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c", Delivered: 7, Position: 9,
-		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5, Error: "no luck",
+		Kind: "consumer.blocked", ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c",
+		Delivered: 7, Position: 9,
+		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5,
+		Error: "no luck",
 	}))
 	want := []string{`people streamsort consumer.blocked {"id":"consumer.blocked/1/q/1/c/8/0","kind":"consumer.blocked","queue":"q","consumer":"c",` +
 		`"delivered":7,"position":9,"since":"2026-01-02T03:04:05Z","ageSeconds":90,"attempts":5,"error":"no luck"}`}
@@ -111,7 +118,8 @@ func TestAnnounceACircuit(t *testing.T) {
 	a := check.Get(announce.New("people", "", ""))
 	for _, kind := range []string{"consumer.circuit-open", "consumer.circuit-closed"} {
 		check.OK(t, a.Consumer(t.Context(), delivery.Announcement{
-			Kind: kind, ID: "x", Consumer: "c", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5,
+			Kind: kind, ID: "x", Consumer: "c", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+			Age: 90 * time.Second, Attempts: 5,
 		}))
 	}
 	want := []string{
@@ -135,13 +143,18 @@ func TestAnnounceOnATopic(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	check.OK(t, check.Get(announce.New("", topic, "")).Queue(t.Context(), said()))
-	check.That(t, form.Get("TopicArn") == topic && strings.Contains(form.Get("Message"), `"id":"gap.opened/1/q/3"`) && form.Get("MessageAttributes.entry.1.Name") != "" && form.Get("Subject") == "streamsort gap.opened",
+	check.That(t, form.Get("TopicArn") == topic &&
+		strings.Contains(form.Get("Message"), `"id":"gap.opened/1/q/3"`) &&
+		form.Get("MessageAttributes.entry.1.Name") != "" &&
+		form.Get("Subject") == "streamsort gap.opened",
 		"published %v", form)
 }
 
 func TestNewRefusesATopic(t *testing.T) {
-	for _, topic := range []string{"people", "arn:aws:sqs:us-east-1:123456789012:people", "arn:aws:sns:us-east-1:123456789012:people.fifo"} {
-		if _, err := announce.New("", topic, ""); err == nil || !strings.Contains(err.Error(), "must be like arn:aws:sns") {
+	for _, topic := range []string{"people", "arn:aws:sqs:us-east-1:123456789012:people",
+		"arn:aws:sns:us-east-1:123456789012:people.fifo"} {
+		if _, err := announce.New("", topic, ""); err == nil ||
+			!strings.Contains(err.Error(), "must be like arn:aws:sns") {
 			t.Errorf("%s: error %v", topic, err)
 		}
 	}
@@ -172,13 +185,15 @@ func TestAnnounceToAFunction(t *testing.T) {
 			`{"id":"gap.opened/1/q/3","kind":"gap.opened",`: func() error { return a.Queue(t.Context(), said()) },
 			wantChain(): func() error { return a.Chain(t.Context(), failedChain()) },
 			`{"id":"x","kind":"consumer.lags","queue":"q",`: func() error {
-				return a.Consumer(t.Context(), delivery.Announcement{Kind: "consumer.lags", ID: "x", Queue: "q", Consumer: "c"})
+				return a.Consumer(t.Context(),
+					delivery.Announcement{Kind: "consumer.lags", ID: "x", Queue: "q", Consumer: "c"})
 			},
 		} {
 			asked = ""
 			err := tell()
 			check.That(t, (err != nil) == refused, "%s: error %v", want, err)
-			check.That(t, strings.HasPrefix(asked, "Event /2015-03-31/functions/arn:aws:lambda") && strings.Contains(asked, "/invocations "+want),
+			check.That(t, strings.HasPrefix(asked, "Event /2015-03-31/functions/arn:aws:lambda") &&
+				strings.Contains(asked, "/invocations "+want),
 				"invoked with %s, want %s", asked, want)
 		}
 		status = http.StatusForbidden
@@ -188,8 +203,10 @@ func TestAnnounceToAFunction(t *testing.T) {
 }
 
 func TestNewRefusesAFunction(t *testing.T) {
-	for _, function := range []string{"people", "arn:aws:sns:us-east-1:123456789012:people", "arn:aws:lambda:us-east-1:123456789012:layer:people"} {
-		if _, err := announce.New("", "", function); err == nil || !strings.Contains(err.Error(), "must be like arn:aws:lambda") {
+	for _, function := range []string{"people", "arn:aws:sns:us-east-1:123456789012:people",
+		"arn:aws:lambda:us-east-1:123456789012:layer:people"} {
+		if _, err := announce.New("", "", function); err == nil ||
+			!strings.Contains(err.Error(), "must be like arn:aws:lambda") {
 			t.Errorf("%s: error %v", function, err)
 		}
 	}
@@ -202,7 +219,8 @@ func TestRecords(t *testing.T) {
 	a := check.Get(announce.New("people", "", ""))
 	said := announce.SetAside{
 		ID: "record.set-aside/clicks/1", Source: "clicks", Tenant: "acme", Count: 12,
-		Examples: []announce.SetAsideRecord{{Record: "1", Reason: "missing", Field: "queue", Detail: "is missing"}, {Record: "2", Reason: "unreadable"}},
+		Examples: []announce.SetAsideRecord{{Record: "1", Reason: "missing", Field: "queue",
+			Detail: "is missing"}, {Record: "2", Reason: "unreadable"}},
 	}
 	check.OK(t, a.Records(t.Context(), said))
 	want := []string{`people streamsort record.set-aside {"id":"record.set-aside/clicks/1","kind":"record.set-aside","source":"clicks","tenant":"acme","count":12,` +
@@ -213,8 +231,10 @@ func TestRecords(t *testing.T) {
 func failedChain() xorack.Chain {
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return xorack.Chain{
-		Tag: "night run", Incarnation: xorack.Incarnation{1}, Edges: 3, Ops: []xorack.Op{{1}}, Created: created,
-		Recorded: xorack.Failed, Reason: "disk full", LastOp: xorack.Op{2}, EndedAt: created.Add(90 * time.Second),
+		Tag: "night run", Incarnation: xorack.Incarnation{1}, Edges: 3, Ops: []xorack.Op{{1}},
+		Created:  created,
+		Recorded: xorack.Failed, Reason: "disk full", LastOp: xorack.Op{2},
+		EndedAt: created.Add(90 * time.Second),
 	}
 }
 
@@ -242,7 +262,8 @@ func TestBatchesAreLogged(t *testing.T) {
 		ended = append(ended, c.Tag)
 		return down
 	})
-	failed := xorack.Chain{Tag: "delivery/h/2-r", Data: "billing/a/b", Recorded: xorack.Failed, Reason: "secret"}
+	failed := xorack.Chain{Tag: "delivery/h/2-r", Data: "billing/a/b", Recorded: xorack.Failed,
+		Reason: "secret"}
 	done, other := failed, failed
 	done.Recorded, other.Tag = xorack.Done, "order 7"
 	for _, c := range []xorack.Chain{failed, done, other} {
@@ -250,7 +271,8 @@ func TestBatchesAreLogged(t *testing.T) {
 	}
 	check.That(t, len(ended) == 3, "%q went on, want all three", ended)
 	line := logs.String()
-	check.That(t, strings.Count(line, "\n") == 1 && strings.Contains(line, `"msg":"chain.failed"`) && strings.Contains(line, `"queue":"a/b","consumer":"billing"`) && !strings.Contains(line, "secret"),
+	check.That(t, strings.Count(line, "\n") == 1 && strings.Contains(line, `"msg":"chain.failed"`) &&
+		strings.Contains(line, `"queue":"a/b","consumer":"billing"`) && !strings.Contains(line, "secret"),
 		"logged %s", line)
 }
 
@@ -285,10 +307,12 @@ func TestListed(t *testing.T) {
 	down = false
 	is("failed", c, nil, 1)
 	is("again", c, nil, 1)
-	want := trouble.Row{State: trouble.Failed, Queue: c.Tag, Since: c.EndedAt, N: c.EndedAt.UnixMilli(), ExpiresOn: c.EndedAt.Add(time.Hour)}
+	want := trouble.Row{State: trouble.Failed, Queue: c.Tag, Since: c.EndedAt,
+		N: c.EndedAt.UnixMilli(), ExpiresOn: c.EndedAt.Add(time.Hour)}
 	row, found, err := rows.Row(t.Context(), trouble.Failed, c.Tag, "")
 	check.That(t, err == nil && found && row == want, "%+v, %v, want %+v", row, err, want)
-	for how, listed := range map[xorack.End]int{xorack.Done: 1, xorack.Deleted: 1, xorack.TimedOut: 2} {
+	for how, listed := range map[xorack.End]int{xorack.Done: 1, xorack.Deleted: 1,
+		xorack.TimedOut: 2} {
 		other := c
 		other.Tag, other.Recorded = string(how), how
 		is(string(how), other, nil, listed)
@@ -307,10 +331,12 @@ func TestTenantIsPublished(t *testing.T) {
 	gap.Queue, chain.Tag = "@acme/q", "@acme/tree"
 	check.OK(t, errors.Join(
 		a.Queue(t.Context(), gap),
-		a.Consumer(t.Context(), delivery.Announcement{Kind: "consumer.blocked", Queue: "@acme/q", Consumer: "c"}),
+		a.Consumer(t.Context(), delivery.Announcement{Kind: "consumer.blocked", Queue: "@acme/q",
+			Consumer: "c"}),
 		a.Chain(t.Context(), chain),
 	))
-	for i, want := range []string{`"queue":"@acme/q","tenant":"acme",`, `"queue":"@acme/q","tenant":"acme",`, `"tag":"@acme/tree","tenant":"acme",`} {
+	for i, want := range []string{`"queue":"@acme/q","tenant":"acme",`,
+		`"queue":"@acme/q","tenant":"acme",`, `"tag":"@acme/tree","tenant":"acme",`} {
 		check.That(t, i < len(*details) && strings.Contains((*details)[i], want),
 			"no %s in %v", want, *details)
 	}

@@ -31,8 +31,9 @@ type chain struct {
 func newChain(c xorack.Chain) chain {
 	d := chain{
 		ID: c.EventID(), Kind: "chain." + strings.ReplaceAll(strings.ToLower(string(c.End())), "_", "-"),
-		Tag: c.Tag, Tenant: of(c.Tag), Outcome: string(c.End()), Reason: c.Reason, Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
-		EndedAt: c.Ended(), Seconds: c.Age(c.Ended()).Seconds(),
+		Tag: c.Tag, Tenant: of(c.Tag), Outcome: string(c.End()), Reason: c.Reason, Edges: c.Edges,
+		EdgesEnded: c.EdgesEnded(),
+		EndedAt:    c.Ended(), Seconds: c.Age(c.Ended()).Seconds(),
 	}
 	if c.IsCreated() {
 		d.CreatedAt = &c.Created
@@ -50,7 +51,8 @@ func newChain(c xorack.Chain) chain {
 // Chain announces how a chain ended.
 func (a *Announcer) Chain(ctx context.Context, c xorack.Chain) error {
 	d := newChain(c)
-	slog.InfoContext(ctx, d.Kind, "id", d.ID, "tag", d.Tag, "edges", d.Edges, "edgesEnded", d.EdgesEnded, "ageSeconds", d.Seconds)
+	slog.InfoContext(ctx, d.Kind, "id", d.ID, "tag", d.Tag, "edges", d.Edges, "edgesEnded",
+		d.EdgesEnded, "ageSeconds", d.Seconds)
 	return a.send(ctx, d.Kind, d)
 }
 

@@ -47,7 +47,8 @@ type circuit struct {
 func (a *Announcer) Consumer(ctx context.Context, said delivery.Announcement) error {
 	if said.Kind == "consumer.circuit-open" || said.Kind == "consumer.circuit-closed" {
 		d := circuit{said.ID, said.Kind, said.Consumer, said.Since, said.Age.Seconds(), said.Attempts}
-		slog.WarnContext(ctx, d.Kind, "id", d.ID, "consumer", d.Consumer, "ageSeconds", d.Seconds, "probes", d.Probes)
+		slog.WarnContext(ctx, d.Kind, "id", d.ID, "consumer", d.Consumer, "ageSeconds", d.Seconds,
+			"probes", d.Probes)
 		return a.send(ctx, d.Kind, d)
 	}
 	d := consumer{
@@ -56,9 +57,11 @@ func (a *Announcer) Consumer(ctx context.Context, said delivery.Announcement) er
 		Since: said.Since, Seconds: said.Age.Seconds(), Attempts: said.Attempts, Error: said.Error,
 	}
 	if said.Token != (delivery.Token{}) {
-		d.Claim = &claim{said.Token.String(), jsonseq.Seq(said.From + 1), jsonseq.Seq(said.To), string(said.State)}
+		d.Claim = &claim{said.Token.String(), jsonseq.Seq(said.From + 1), jsonseq.Seq(said.To),
+			string(said.State)}
 	}
-	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "consumer", d.Consumer, "delivered", d.Delivered,
+	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "consumer", d.Consumer, "delivered",
+		d.Delivered,
 		"position", d.Position, "ageSeconds", d.Seconds, "attempts", d.Attempts, "error", d.Error)
 	return a.send(ctx, d.Kind, d)
 }

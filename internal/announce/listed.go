@@ -16,7 +16,8 @@ import (
 //
 // The announcement waits for no list. Where the row cannot be written the end stays due, and is
 // announced again: nobody looks at a chain once it is sealed.
-func Listed(rows *trouble.Store, tombstone time.Duration, announce xorack.Announce) xorack.Announce {
+func Listed(rows *trouble.Store, tombstone time.Duration,
+	announce xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, c xorack.Chain) error {
 		if err := announce(ctx, c); err != nil {
 			return err

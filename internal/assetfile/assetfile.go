@@ -35,7 +35,8 @@ type List[T any] struct {
 }
 
 // Load reads what a file holds: see [Text]. The error has its path.
-func Load[T any](folder, name string, read func(text []byte, lookup func(string) (string, bool)) ([]T, error)) ([]T, error) {
+func Load[T any](folder, name string,
+	read func(text []byte, lookup func(string) (string, bool)) ([]T, error)) ([]T, error) {
 	text, path, err := Text(folder, name)
 	if err != nil {
 		return nil, err

@@ -25,9 +25,10 @@ var things = assetfile.List[string]{
 }
 
 func TestRead(t *testing.T) {
-	got, err := things.Read([]byte(`{"things": [{"name": "a"}, {"name": "${THING_1}"}]}`), func(name string) (string, bool) {
-		return `what "JSON" has to quote`, name == "THING_1"
-	})
+	got, err := things.Read([]byte(`{"things": [{"name": "a"}, {"name": "${THING_1}"}]}`),
+		func(name string) (string, bool) {
+			return `what "JSON" has to quote`, name == "THING_1"
+		})
 	if diff := cmp.Diff([]string{"a", `what "JSON" has to quote`}, got); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got)\n%s", err, diff)
 	}

@@ -55,7 +55,8 @@ func TestBucket(t *testing.T) {
 	// each who asks for a file has the one that was seen.
 	objects.Store(&map[string]string{"/files/prod/things.json": `{"things": [{"name": 8}]}`})
 	want := "s3://files/prod/things.json: things[0].name must be a string: it is 7"
-	if _, err := assetfile.Load("nowhere", "things.json", things.Read); err == nil || err.Error() != want {
+	if _, err := assetfile.Load("nowhere", "things.json", things.Read); err == nil ||
+		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	objects.Store(&map[string]string{})
@@ -67,7 +68,8 @@ func TestBucket(t *testing.T) {
 		"files":            `"filesthings.json" must be like s3://BUCKET/PREFIX/`,
 	} {
 		t.Setenv(assetfile.Variable, prefix)
-		if _, err := assetfile.Load("nowhere", "things.json", things.Read); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := assetfile.Load("nowhere", "things.json", things.Read); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", prefix, err, want)
 		}
 	}
@@ -90,7 +92,8 @@ func TestLookIsBounded(t *testing.T) {
 	}
 	look := func(ctx context.Context, want string) {
 		t.Helper()
-		if changed, err := assetfile.Changed(ctx); changed || err == nil || !strings.Contains(err.Error(), want) {
+		if changed, err := assetfile.Changed(ctx); changed || err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("changed %v, %v; want %q", changed, err, want)
 		}
 		if err := load(); err != nil {
@@ -102,7 +105,8 @@ func TestLookIsBounded(t *testing.T) {
 	before := http.DefaultTransport
 	http.DefaultTransport = silent{}
 	defer func() { http.DefaultTransport = before }()
-	for invocation, want := range map[time.Duration]time.Duration{time.Minute: 2 * time.Second, 4 * time.Second: time.Second} {
+	for invocation, want := range map[time.Duration]time.Duration{time.Minute: 2 * time.Second,
+		4 * time.Second: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), invocation)
 			defer cancel()

@@ -56,7 +56,8 @@ type Verdicts struct {
 //
 // Lost response: the messages are sent again, and dropped by their deduplication ids where the
 // queue is FIFO.
-func (c *Client) SendBatch(ctx context.Context, queueURL string, entries []Entry) (Verdicts, error) {
+func (c *Client) SendBatch(ctx context.Context, queueURL string,
+	entries []Entry) (Verdicts, error) {
 	type entry struct {
 		ID                     string `json:"Id"`
 		MessageBody            string
@@ -75,7 +76,8 @@ func (c *Client) SendBatch(ctx context.Context, queueURL string, entries []Entry
 		if e.Trace != "" {
 			system = map[string]Attribute{"AWSTraceHeader": {DataType: "String", StringValue: e.Trace}}
 		}
-		in.Entries = append(in.Entries, entry{e.ID, e.Body, e.Group, e.DeduplicationID, e.DelaySeconds, e.Attributes, system})
+		in.Entries = append(in.Entries,
+			entry{e.ID, e.Body, e.Group, e.DeduplicationID, e.DelaySeconds, e.Attributes, system})
 	}
 	var out Verdicts
 	err := c.JSON(ctx, "application/x-amz-json-1.0", "AmazonSQS.SendMessageBatch", in, &out)
@@ -85,7 +87,8 @@ func (c *Client) SendBatch(ctx context.Context, queueURL string, entries []Entry
 // Publish publishes a message on a topic that is not FIFO.
 //
 // Lost response: the message is there twice.
-func (c *Client) Publish(ctx context.Context, topic, subject, message string, attributes map[string]Attribute) error {
+func (c *Client) Publish(ctx context.Context, topic, subject, message string,
+	attributes map[string]Attribute) error {
 	form := url.Values{"TopicArn": {topic}, "Subject": {subject}, "Message": {message}}
 	addAttributes(form, "", attributes)
 	var out struct{}
@@ -95,7 +98,8 @@ func (c *Client) Publish(ctx context.Context, topic, subject, message string, at
 // PublishBatch publishes ten messages at most on a FIFO topic.
 //
 // Lost response: the messages are sent again, and dropped by their deduplication ids.
-func (c *Client) PublishBatch(ctx context.Context, topic string, entries []Entry) (Verdicts, error) {
+func (c *Client) PublishBatch(ctx context.Context, topic string,
+	entries []Entry) (Verdicts, error) {
 	form := url.Values{"TopicArn": {topic}}
 	for i, e := range entries {
 		at := fmt.Sprintf("PublishBatchRequestEntries.member.%d.", i+1)
@@ -130,7 +134,8 @@ func (c *Client) callQuery(ctx context.Context, action string, form url.Values, 
 	form.Set("Action", action)
 	form.Set("Version", "2010-03-31")
 	answer, err := c.do(ctx, request{
-		path: "/", header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body: []byte(form.Encode()),
+		path: "/", header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
+		body:  []byte(form.Encode()),
 		words: wordsOfXML,
 	})
 	if err != nil {

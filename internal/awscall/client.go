@@ -92,7 +92,8 @@ func New(service Service, o Options) (*Client, error) {
 	c := &Client{
 		service: service, region: env.Region, credentials: env.Credentials,
 		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = service == S3 }),
-		http:   &http.Client{Transport: o.Transport, Timeout: o.Timeout}, retryer: o.Retryer, untraced: o.Untraced,
+		http:   &http.Client{Transport: o.Transport, Timeout: o.Timeout}, retryer: o.Retryer,
+		untraced: o.Untraced,
 	}
 	if o.Region != "" {
 		c.region = o.Region
@@ -162,7 +163,8 @@ const maxResponse = 8 << 20
 
 // try makes a request once. An answer of 300 and more is an [*Error].
 func (c *Client) try(ctx context.Context, r request) (*response, error) {
-	out, err := http.NewRequestWithContext(ctx, cmp.Or(r.method, http.MethodPost), c.endpoint+r.path, bytes.NewReader(r.body))
+	out, err := http.NewRequestWithContext(ctx, cmp.Or(r.method, http.MethodPost), c.endpoint+r.path,
+		bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +172,8 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 	// By the trace, Lambda finds functions that call each other in circles. It is in the
 	// environment alone, and the runtime puts another there for each invocation: so it is read for
 	// each request, and cannot be one of the options.
-	if trace := os.Getenv("_X_AMZN_TRACE_ID"); trace != "" && !c.untraced && os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "" {
+	if trace := os.Getenv("_X_AMZN_TRACE_ID"); trace != "" && !c.untraced &&
+		os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "" {
 		out.Header.Set("X-Amzn-Trace-Id", trace)
 	}
 	for name, value := range r.header {
@@ -185,7 +188,8 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 	if c.service == S3 {
 		out.Header.Set("X-Amz-Content-Sha256", digest)
 	}
-	if err := c.signer.SignHTTP(ctx, keys, out, digest, string(c.service), c.region, time.Now().UTC()); err != nil {
+	if err := c.signer.SignHTTP(ctx, keys, out, digest, string(c.service), c.region,
+		time.Now().UTC()); err != nil {
 		return nil, err
 	}
 	in, err := c.http.Do(out)

@@ -25,7 +25,8 @@ type answer struct {
 func says(a answer) *http.Response {
 	h := http.Header{}
 	h.Set("X-Amzn-Errortype", a.errorType)
-	return &http.Response{StatusCode: a.status, Header: h, Body: io.NopCloser(strings.NewReader(a.body))}
+	return &http.Response{StatusCode: a.status, Header: h,
+		Body: io.NopCloser(strings.NewReader(a.body))}
 }
 
 func TestErrors(t *testing.T) {
@@ -54,10 +55,11 @@ func TestErrors(t *testing.T) {
 				if name == "XML" {
 					service = awscall.SNS
 				}
-				client, err := awscall.New(service, awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
-					tries++
-					return says(c.answer), nil
-				})})
+				client, err := awscall.New(service,
+					awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
+						tries++
+						return says(c.answer), nil
+					})})
 				check.OK(t, err)
 				if service == awscall.SNS {
 					_, err = client.PublishBatch(t.Context(), "arn:aws:sns:us-east-1:000000000000:t.fifo", nil)
@@ -65,7 +67,8 @@ func TestErrors(t *testing.T) {
 					_, err = client.PutEvents(t.Context(), nil)
 				}
 				var said *awscall.Error
-				if !errors.As(err, &said) || !strings.HasPrefix(err.Error(), c.want) || len(err.Error()) > 1100 || strings.Contains(err.Error(), "secret") {
+				if !errors.As(err, &said) || !strings.HasPrefix(err.Error(), c.want) ||
+					len(err.Error()) > 1100 || strings.Contains(err.Error(), "secret") {
 					t.Errorf("error %v, want %q", err, c.want)
 				}
 				check.That(t, tries == c.tries, "%d tries, want %d", tries, c.tries)
@@ -79,20 +82,21 @@ func TestTriesAgain(t *testing.T) {
 	environment(t)
 	synctest.Test(t, func(t *testing.T) {
 		var bodies, dates []string
-		client, err := awscall.New(awscall.Lambda, awscall.Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
-			raw, err := io.ReadAll(r.Body)
-			bodies, dates = append(bodies, string(raw)), append(dates, r.Header.Get("X-Amz-Date"))
-			if len(bodies) == 1 {
-				bubble.Sleep(2 * time.Second)
-				return nil, io.ErrUnexpectedEOF
-			}
-			if len(bodies) == 2 {
-				half := says(answer{200, "", ""})
-				half.Body = io.NopCloser(io.MultiReader(strings.NewReader("half"), failing{}))
-				return half, nil
-			}
-			return says(answer{200, "", "whole"}), err
-		})})
+		client, err := awscall.New(awscall.Lambda,
+			awscall.Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
+				raw, err := io.ReadAll(r.Body)
+				bodies, dates = append(bodies, string(raw)), append(dates, r.Header.Get("X-Amz-Date"))
+				if len(bodies) == 1 {
+					bubble.Sleep(2 * time.Second)
+					return nil, io.ErrUnexpectedEOF
+				}
+				if len(bodies) == 2 {
+					half := says(answer{200, "", ""})
+					half.Body = io.NopCloser(io.MultiReader(strings.NewReader("half"), failing{}))
+					return half, nil
+				}
+				return says(answer{200, "", "whole"}), err
+			})})
 		check.OK(t, err)
 		done, err := client.Invoke(t.Context(), arn, awscall.RequestResponse, []byte("body"))
 		check.That(t, err == nil && string(done.Payload) == "whole" && done.Status == 200,
@@ -111,11 +115,12 @@ func TestTheContextEndsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		tries := 0
-		client, err := awscall.New(awscall.SQS, awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
-			tries++
-			cancel()
-			return says(answer{503, "", ""}), nil
-		})})
+		client, err := awscall.New(awscall.SQS,
+			awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
+				tries++
+				cancel()
+				return says(answer{503, "", ""}), nil
+			})})
 		check.OK(t, err)
 		_, err = client.SendBatch(ctx, "u", nil)
 		check.That(t, err != nil && tries == 1, "error %v after %d tries", err, tries)
@@ -124,9 +129,10 @@ func TestTheContextEndsIt(t *testing.T) {
 
 func TestAnAnswerIsBounded(t *testing.T) {
 	environment(t)
-	client, err := awscall.New(awscall.Lambda, awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
-		return says(answer{200, "", strings.Repeat("x", 9<<20)}), nil
-	})})
+	client, err := awscall.New(awscall.Lambda,
+		awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
+			return says(answer{200, "", strings.Repeat("x", 9<<20)}), nil
+		})})
 	check.OK(t, err)
 	_, err = client.Invoke(t.Context(), arn, awscall.Event, nil)
 	check.That(t, err != nil && strings.Contains(err.Error(), "more than"), "error %v", err)
@@ -135,7 +141,8 @@ func TestAnAnswerIsBounded(t *testing.T) {
 func TestNewReportsWhatIsMissing(t *testing.T) {
 	environment(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
-	if _, err := awscall.New(awscall.SNS, awscall.Options{}); err == nil || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
+	if _, err := awscall.New(awscall.SNS, awscall.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
 		t.Errorf("error %v", err)
 	}
 	t.Setenv("AWS_ENDPOINT_URL_EVENTBRIDGE", "http://127.0.0.1:1/")

@@ -28,7 +28,8 @@ func (e *Error) ErrorCode() string { return e.Code }
 
 // newError reads an answer as JSON, and by words, where that is not nil. A code may have a
 // namespace before a '#', and an address behind a ':'.
-func newError(status int, header http.Header, body []byte, words func([]byte) (code, message string)) *Error {
+func newError(status int, header http.Header, body []byte,
+	words func([]byte) (code, message string)) *Error {
 	var said struct {
 		Type    string `json:"__type"`
 		Code    string `json:"code"`

@@ -13,7 +13,8 @@ func (c *Client) JSON(ctx context.Context, contentType, target string, in, out a
 		return err
 	}
 	answer, err := c.do(ctx, request{
-		path: "/", header: map[string]string{"Content-Type": contentType, "X-Amz-Target": target}, body: body,
+		path: "/", header: map[string]string{"Content-Type": contentType, "X-Amz-Target": target},
+		body: body,
 	})
 	if err != nil {
 		return err
@@ -43,6 +44,7 @@ type PutResult struct {
 // Lost response: the events are there twice.
 func (c *Client) PutEvents(ctx context.Context, events []PutEvent) ([]PutResult, error) {
 	var out struct{ Entries []PutResult }
-	err := c.JSON(ctx, "application/x-amz-json-1.1", "AWSEvents.PutEvents", struct{ Entries []PutEvent }{events}, &out)
+	err := c.JSON(ctx, "application/x-amz-json-1.1", "AWSEvents.PutEvents",
+		struct{ Entries []PutEvent }{events}, &out)
 	return out.Entries, err
 }

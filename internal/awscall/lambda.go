@@ -32,8 +32,10 @@ func (c *Client) Invoke(ctx context.Context, arn, kind string, payload []byte) (
 }
 
 // InvokeWith is Invoke with a client context, in base64: what stands beside the payload.
-func (c *Client) InvokeWith(ctx context.Context, arn, kind, clientContext string, payload []byte) (Invocation, error) {
-	header := map[string]string{"Content-Type": "application/octet-stream", "X-Amz-Invocation-Type": kind}
+func (c *Client) InvokeWith(ctx context.Context, arn, kind, clientContext string,
+	payload []byte) (Invocation, error) {
+	header := map[string]string{"Content-Type": "application/octet-stream",
+		"X-Amz-Invocation-Type": kind}
 	if clientContext != "" {
 		header["X-Amz-Client-Context"] = clientContext
 	}
@@ -45,5 +47,6 @@ func (c *Client) InvokeWith(ctx context.Context, arn, kind, clientContext string
 	if err != nil {
 		return Invocation{}, err
 	}
-	return Invocation{answer.status, answer.header.Get("X-Amz-Function-Error"), answer.body, answer.header.Get("X-Amzn-Requestid")}, nil
+	return Invocation{answer.status, answer.header.Get("X-Amz-Function-Error"), answer.body,
+		answer.header.Get("X-Amzn-Requestid")}, nil
 }

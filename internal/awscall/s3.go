@@ -40,7 +40,8 @@ func path(key string) string { return "/" + httpbinding.EscapePath(key, false) }
 //
 // Lost response, another did it first: the repeat stores it again. We die right after: it is there.
 func (b *Bucket) Put(ctx context.Context, key, contentType string, body []byte) error {
-	_, err := b.do(ctx, request{method: http.MethodPut, path: path(key), header: map[string]string{"Content-Type": contentType}, body: body})
+	_, err := b.do(ctx, request{method: http.MethodPut, path: path(key),
+		header: map[string]string{"Content-Type": contentType}, body: body})
 	return err
 }
 
@@ -61,7 +62,8 @@ type Object struct {
 
 // List lists up to 1,000 objects whose keys begin with prefix and are greater than after, in the
 // order of their keys, and whether there are more.
-func (b *Bucket) List(ctx context.Context, prefix, after string) (objects []Object, more bool, err error) {
+func (b *Bucket) List(ctx context.Context,
+	prefix, after string) (objects []Object, more bool, err error) {
 	query := url.Values{"list-type": {"2"}, "prefix": {prefix}}
 	if after != "" {
 		query.Set("start-after", after)

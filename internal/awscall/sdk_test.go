@@ -53,8 +53,10 @@ func catch(into *sent) http.RoundTripper {
 				return nil, err
 			}
 		}
-		*into = sent{URL: r.Method + " " + r.URL.Scheme + "://" + r.URL.Host + r.URL.EscapedPath(), Headers: map[string]string{}}
-		for _, name := range []string{"Content-Type", "X-Amz-Target", "X-Amz-Invocation-Type", "X-Amz-Security-Token", "X-Amzn-Trace-Id"} {
+		*into = sent{URL: r.Method + " " + r.URL.Scheme + "://" + r.URL.Host + r.URL.EscapedPath(),
+			Headers: map[string]string{}}
+		for _, name := range []string{"Content-Type", "X-Amz-Target", "X-Amz-Invocation-Type",
+			"X-Amz-Security-Token", "X-Amzn-Trace-Id"} {
 			into.Headers[name] = r.Header.Get(name)
 		}
 		// The scope: date, region, service. The signed headers are not the same: the SDK signs
@@ -81,7 +83,8 @@ func catch(into *sent) http.RoundTripper {
 			body = taken
 			err = json.Unmarshal(raw, &into.Body)
 		}
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(body))}, err
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r,
+			Body: io.NopCloser(strings.NewReader(body))}, err
 	})
 }
 
@@ -114,7 +117,8 @@ func TestLikeTheSDK(t *testing.T) {
 	}
 	sdks3 := func(region string) *s3.Client {
 		return s3.New(s3.Options{
-			Region: region, Credentials: keys, HTTPClient: caught, RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
+			Region: region, Credentials: keys, HTTPClient: caught,
+			RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 			ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 		})
 	}
@@ -128,7 +132,8 @@ func TestLikeTheSDK(t *testing.T) {
 				return err
 			},
 			func(ctx context.Context) error {
-				_, err := lambda.New(lambda.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).Invoke(ctx, &lambda.InvokeInput{
+				_, err := lambda.New(lambda.Options{Region: "eu-west-1", Credentials: keys,
+					HTTPClient: caught}).Invoke(ctx, &lambda.InvokeInput{
 					FunctionName: text(arn), InvocationType: lambdatypes.InvocationTypeEvent, Payload: []byte(odd),
 				})
 				return err
@@ -136,26 +141,31 @@ func TestLikeTheSDK(t *testing.T) {
 		},
 		"PutEvents in China": {
 			func(ctx context.Context) error {
-				_, err := client(awscall.EventBridge, "cn-north-1").PutEvents(ctx, []awscall.PutEvent{{EventBusName: "people", Source: "s", DetailType: "d", Detail: odd}})
+				_, err := client(awscall.EventBridge, "cn-north-1").PutEvents(ctx,
+					[]awscall.PutEvent{{EventBusName: "people", Source: "s", DetailType: "d", Detail: odd}})
 				return err
 			},
 			func(ctx context.Context) error {
-				_, err := eventbridge.New(eventbridge.Options{Region: "cn-north-1", Credentials: keys, HTTPClient: caught}).PutEvents(ctx, &eventbridge.PutEventsInput{
-					Entries: []eventtypes.PutEventsRequestEntry{{EventBusName: text("people"), Source: text("s"), DetailType: text("d"), Detail: text(odd)}},
+				_, err := eventbridge.New(eventbridge.Options{Region: "cn-north-1", Credentials: keys,
+					HTTPClient: caught}).PutEvents(ctx, &eventbridge.PutEventsInput{
+					Entries: []eventtypes.PutEventsRequestEntry{{EventBusName: text("people"), Source: text("s"),
+						DetailType: text("d"), Detail: text(odd)}},
 				})
 				return err
 			},
 		},
 		"SendMessageBatch": {
 			func(ctx context.Context) error {
-				_, err := client(awscall.SQS, "us-gov-west-1").SendBatch(ctx, "https://q.fifo", []awscall.Entry{{
-					ID: "0", Body: odd, Group: "g", DeduplicationID: "d",
-					Attributes: map[string]awscall.Attribute{"s": {DataType: "String", StringValue: odd}, "b": {DataType: "Binary", BinaryValue: []byte("\x00\xff")}},
-				}})
+				_, err := client(awscall.SQS, "us-gov-west-1").SendBatch(ctx, "https://q.fifo",
+					[]awscall.Entry{{
+						ID: "0", Body: odd, Group: "g", DeduplicationID: "d",
+						Attributes: map[string]awscall.Attribute{"s": {DataType: "String", StringValue: odd}, "b": {DataType: "Binary", BinaryValue: []byte("\x00\xff")}},
+					}})
 				return err
 			},
 			func(ctx context.Context) error {
-				_, err := sqs.New(sqs.Options{Region: "us-gov-west-1", Credentials: keys, HTTPClient: caught, DisableMessageChecksumValidation: true}).SendMessageBatch(ctx, &sqs.SendMessageBatchInput{
+				_, err := sqs.New(sqs.Options{Region: "us-gov-west-1", Credentials: keys, HTTPClient: caught,
+					DisableMessageChecksumValidation: true}).SendMessageBatch(ctx, &sqs.SendMessageBatchInput{
 					QueueUrl: text("https://q.fifo"), Entries: []sqstypes.SendMessageBatchRequestEntry{{
 						Id: text("0"), MessageBody: text(odd), MessageGroupId: text("g"), MessageDeduplicationId: text("d"),
 						MessageAttributes: map[string]sqstypes.MessageAttributeValue{
@@ -175,15 +185,16 @@ func TestLikeTheSDK(t *testing.T) {
 				return err
 			},
 			func(ctx context.Context) error {
-				_, err := sns.New(sns.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).PublishBatch(ctx, &sns.PublishBatchInput{
-					TopicArn: text(topic), PublishBatchRequestEntries: []snstypes.PublishBatchRequestEntry{
-						{
-							Id: text("0"), Message: text(odd), MessageGroupId: text("g"), MessageDeduplicationId: text("d"),
-							MessageAttributes: map[string]snstypes.MessageAttributeValue{"b": {DataType: text("Binary"), BinaryValue: []byte("\x00\xff")}},
+				_, err := sns.New(sns.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).
+					PublishBatch(ctx, &sns.PublishBatchInput{
+						TopicArn: text(topic), PublishBatchRequestEntries: []snstypes.PublishBatchRequestEntry{
+							{
+								Id: text("0"), Message: text(odd), MessageGroupId: text("g"), MessageDeduplicationId: text("d"),
+								MessageAttributes: map[string]snstypes.MessageAttributeValue{"b": {DataType: text("Binary"), BinaryValue: []byte("\x00\xff")}},
+							},
+							{Id: text("1"), Message: text("2"), MessageGroupId: text("g"), MessageDeduplicationId: text("e")},
 						},
-						{Id: text("1"), Message: text("2"), MessageGroupId: text("g"), MessageDeduplicationId: text("e")},
-					},
-				})
+					})
 				return err
 			},
 		},
@@ -193,7 +204,8 @@ func TestLikeTheSDK(t *testing.T) {
 			},
 			func(ctx context.Context) error {
 				_, err := sdks3("eu-west-1").PutObject(ctx, &s3.PutObjectInput{
-					Bucket: text("orders"), Key: text("a/b c!2F@+=~é"), ContentType: text("text/plain"), Body: strings.NewReader(odd),
+					Bucket: text("orders"), Key: text("a/b c!2F@+=~é"), ContentType: text("text/plain"),
+					Body: strings.NewReader(odd),
 				})
 				return err
 			},
@@ -204,7 +216,8 @@ func TestLikeTheSDK(t *testing.T) {
 				return err
 			},
 			func(ctx context.Context) error {
-				_, err := sdks3("cn-north-1").GetObject(ctx, &s3.GetObjectInput{Bucket: text("a.orders"), Key: text("a/b")})
+				_, err := sdks3("cn-north-1").GetObject(ctx,
+					&s3.GetObjectInput{Bucket: text("a.orders"), Key: text("a/b")})
 				return err
 			},
 		},
@@ -214,26 +227,33 @@ func TestLikeTheSDK(t *testing.T) {
 				return err
 			},
 			func(ctx context.Context) error {
-				_, err := sdks3("eu-west-1").ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: text("orders"), Prefix: text("a b/"), StartAfter: text("a b/c+")})
+				_, err := sdks3("eu-west-1").ListObjectsV2(ctx,
+					&s3.ListObjectsV2Input{Bucket: text("orders"), Prefix: text("a b/"),
+						StartAfter: text("a b/c+")})
 				return err
 			},
 		},
 		"Delete an object": {
 			func(ctx context.Context) error { return bucket("orders", "").Delete(ctx, "a/b") },
 			func(ctx context.Context) error {
-				_, err := sdks3("eu-west-1").DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: text("orders"), Key: text("a/b")})
+				_, err := sdks3("eu-west-1").DeleteObject(ctx,
+					&s3.DeleteObjectInput{Bucket: text("orders"), Key: text("a/b")})
 				return err
 			},
 		},
 		"Publish": {
 			func(ctx context.Context) error {
-				return client(awscall.SNS, "").Publish(ctx, topic, "subject", odd, map[string]awscall.Attribute{"kind": {DataType: "String", StringValue: odd}})
+				return client(awscall.SNS, "").Publish(ctx, topic, "subject", odd,
+					map[string]awscall.Attribute{"kind": {DataType: "String", StringValue: odd}})
 			},
 			func(ctx context.Context) error {
-				_, err := sns.New(sns.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).Publish(ctx, &sns.PublishInput{
-					TopicArn: text(topic), Subject: text("subject"), Message: text(odd),
-					MessageAttributes: map[string]snstypes.MessageAttributeValue{"kind": {DataType: text("String"), StringValue: text(odd)}},
-				})
+				_, err := sns.New(sns.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).
+					Publish(ctx, &sns.PublishInput{
+						TopicArn: text(topic), Subject: text("subject"), Message: text(odd),
+						MessageAttributes: map[string]snstypes.MessageAttributeValue{
+							"kind": {DataType: text("String"), StringValue: text(odd)},
+						},
+					})
 				return err
 			},
 		},
@@ -260,7 +280,8 @@ func TestRegionsLikeTheSDK(t *testing.T) {
 		"us-gov-east-1", "eusc-de-east-1", "us-iso-east-1", "us-isob-east-1", "us-isof-south-1", "eu-isoe-west-1",
 	} {
 		var want sent
-		_, _ = lambda.New(lambda.Options{Region: region, Credentials: aws.AnonymousCredentials{}, HTTPClient: &http.Client{Transport: catch(&want)}}).
+		_, _ = lambda.New(lambda.Options{Region: region, Credentials: aws.AnonymousCredentials{},
+			HTTPClient: &http.Client{Transport: catch(&want)}}).
 			Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("f"), Payload: []byte("1")})
 		c := check.Get(awscall.New(awscall.Lambda, awscall.Options{Region: region}))
 		got := "POST " + c.Endpoint() + "/2015-03-31/functions/f/invocations"
@@ -271,14 +292,16 @@ func TestRegionsLikeTheSDK(t *testing.T) {
 func TestTheSignatureIsOfTheBody(t *testing.T) {
 	environment(t)
 	signatures := map[string]bool{}
-	c, err := awscall.New(awscall.Lambda, awscall.Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
-		signed := r.Header.Get("Authorization")
-		signatures[signed[strings.Index(signed, "Signature="):]] = true
-		if !strings.Contains(signed, "SignedHeaders=content-length;content-type;host;x-amz-date;x-amz-invocation-type;x-amz-security-token,") {
-			t.Errorf("signed %s", signed)
-		}
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, Body: io.NopCloser(bytes.NewReader(nil))}, nil
-	})})
+	c, err := awscall.New(awscall.Lambda,
+		awscall.Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			signed := r.Header.Get("Authorization")
+			signatures[signed[strings.Index(signed, "Signature="):]] = true
+			if !strings.Contains(signed, "SignedHeaders=content-length;content-type;host;x-amz-date;x-amz-invocation-type;x-amz-security-token,") {
+				t.Errorf("signed %s", signed)
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r,
+				Body: io.NopCloser(bytes.NewReader(nil))}, nil
+		})})
 	check.OK(t, err)
 	for _, body := range []string{"1", "2"} {
 		check.Get(c.Invoke(t.Context(), arn, awscall.Event, []byte(body)))

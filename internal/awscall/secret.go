@@ -15,7 +15,8 @@ var errNoText = errors.New("the answer has no text")
 // Lost response: it is fetched again.
 func (c *Client) Secret(ctx context.Context, arn string) (string, error) {
 	var out struct{ SecretString *string }
-	err := c.JSON(ctx, "application/x-amz-json-1.1", "secretsmanager.GetSecretValue", map[string]any{"SecretId": arn}, &out)
+	err := c.JSON(ctx, "application/x-amz-json-1.1", "secretsmanager.GetSecretValue",
+		map[string]any{"SecretId": arn}, &out)
 	return text(out.SecretString, err)
 }
 
@@ -25,7 +26,8 @@ func (c *Client) Secret(ctx context.Context, arn string) (string, error) {
 // Lost response: it is fetched again.
 func (c *Client) Parameter(ctx context.Context, arn string) (string, error) {
 	var out struct{ Parameter struct{ Value *string } }
-	err := c.JSON(ctx, "application/x-amz-json-1.1", "AmazonSSM.GetParameter", map[string]any{"Name": arn, "WithDecryption": true}, &out)
+	err := c.JSON(ctx, "application/x-amz-json-1.1", "AmazonSSM.GetParameter",
+		map[string]any{"Name": arn, "WithDecryption": true}, &out)
 	return text(out.Parameter.Value, err)
 }
 
@@ -34,7 +36,8 @@ func text(value *string, err error) (string, error) {
 	var answered *Error
 	var unsent interface{ ConnectionError() bool }
 	switch {
-	case errors.As(err, &answered), errors.As(err, &unsent), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &answered), errors.As(err, &unsent), errors.Is(err, context.Canceled),
+		errors.Is(err, context.DeadlineExceeded):
 		return "", err
 	case err != nil || value == nil:
 		return "", errNoText

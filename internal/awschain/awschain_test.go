@@ -25,7 +25,8 @@ func TestRead(t *testing.T) {
 	if err != nil || s.Region != "eu-north-1" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if keys, err := s.Credentials.Retrieve(t.Context()); err != nil || keys.AccessKeyID != "of-the-profile" {
+	if keys, err := s.Credentials.Retrieve(t.Context()); err != nil ||
+		keys.AccessKeyID != "of-the-profile" {
 		t.Errorf("keys %+v, %v", keys, err)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")

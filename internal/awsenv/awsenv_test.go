@@ -38,7 +38,8 @@ func TestRead(t *testing.T) {
 	if err != nil || s.Endpoint != nil || s.Region != "eu-west-1" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if keys, err := s.Credentials.Retrieve(t.Context()); err != nil || keys.AccessKeyID != "id" || keys.SessionToken != "token" {
+	if keys, err := s.Credentials.Retrieve(t.Context()); err != nil || keys.AccessKeyID != "id" ||
+		keys.SessionToken != "token" {
 		t.Errorf("keys %+v, %v", keys, err)
 	}
 	t.Setenv("AWS_ENDPOINT_URL", "http://all")

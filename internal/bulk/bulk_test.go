@@ -174,7 +174,8 @@ func TestAPIThatIsAway(t *testing.T) {
 			s := &server{queues: 50, now: time.Now(), fails: func(string) error { n++; return c.fails(n) }}
 			report := s.look(t, Request{Rate: 10}).Do(t.Context(), nil)
 			all := report.Handled() == 50
-			check.That(t, all == c.whole && all != (report.Stopped != "") && report.Failed != 0 && !report.Whole(),
+			check.That(t, all == c.whole && all != (report.Stopped != "") && report.Failed != 0 &&
+				!report.Whole(),
 				"%v: %+v", c.fails(1), report)
 			why := c.fails(1).Error()
 			check.That(t, c.whole || report.Failed <= maxTrouble && strings.Contains(report.Stopped, why),
@@ -221,12 +222,14 @@ func TestTargets(t *testing.T) {
 	targets := []Target{{Queue: "q7", Consumer: "c"}, {Queue: "q\u0085\r 3", Consumer: "c"}}
 	for i, target := range targets {
 		text := target.Text()
-		if again, err := ParseTarget(text); err != nil || again != target || strings.ContainsAny(text, "\u0085\r") {
+		if again, err := ParseTarget(text); err != nil || again != target ||
+			strings.ContainsAny(text, "\u0085\r") {
 			t.Errorf("target %d is %q, and read again %v, %v", i, text, again, err)
 		}
 	}
 	run := s.look(t, Request{Targets: targets})
-	check.Need(t, len(run.Selected) == 2 && run.Selected[0].Error == "refused by q7" && *run.Selected[1].Seq == 1 && run.began.Equal(s.now),
+	check.Need(t, len(run.Selected) == 2 && run.Selected[0].Error == "refused by q7" &&
+		*run.Selected[1].Seq == 1 && run.began.Equal(s.now),
 		"%+v", run)
 	s.fails = func(queue string) error {
 		if queue == "q7" {
@@ -235,8 +238,11 @@ func TestTargets(t *testing.T) {
 		return nil
 	}
 	became := map[printable.Name]string{}
-	report := run.Do(t.Context(), func(r Report) { became[r.Latest.Queue] = r.Latest.Outcome + r.Latest.Why })
-	check.That(t, report.Done == 1 && report.Failed == 1 && became["q7"] == "failed409: claimed" && became[targets[1].Queue] == "done",
+	report := run.Do(t.Context(), func(r Report) {
+		became[r.Latest.Queue] = r.Latest.Outcome + r.Latest.Why
+	})
+	check.That(t, report.Done == 1 && report.Failed == 1 && became["q7"] == "failed409: claimed" &&
+		became[targets[1].Queue] == "done",
 		"%+v, %v", report, became)
 	check.Is(t, len(s.look(t, Request{Targets: targets, Error: "by q7"}).Selected), 1)
 	check.Is(t, len(s.look(t, Request{Targets: targets, Since: "59s"}).Selected), 0)
@@ -257,7 +263,8 @@ func TestValidate(t *testing.T) {
 	} {
 		var wrong *invalid.Error
 		err := r.Validate()
-		check.That(t, errors.As(err, &wrong) && wrong.Field == field, "%+v: %v, want it to name %s", r, err, field)
+		check.That(t, errors.As(err, &wrong) && wrong.Field == field, "%+v: %v, want it to name %s", r,
+			err, field)
 	}
 	for _, r := range []Request{
 		{Action: "pause", Reason: "r", State: "circuit-open"},

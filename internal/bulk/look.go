@@ -47,7 +47,8 @@ func (t Target) Text() string {
 func ParseTarget(text string) (Target, error) {
 	var names []string
 	if err := json.Unmarshal([]byte(text), &names); err != nil || len(names) != 2 {
-		return Target{}, wrong(invalid.Malformed, "pick", `is %q: it must be like ["queue","consumer"]`, text)
+		return Target{}, wrong(invalid.Malformed, "pick", `is %q: it must be like ["queue","consumer"]`,
+			text)
 	}
 	return Target{Queue: printable.Name(names[0]), Consumer: names[1]}, nil
 }
@@ -91,7 +92,8 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 	if len(r.Targets) > 0 {
 		return run, run.lookAt(ctx, found)
 	}
-	query := client.Query("limit", pageSize, "state", r.State, "consumer", r.Consumer, "prefix", r.Prefix)
+	query := client.Query("limit", pageSize, "state", r.State, "consumer", r.Consumer, "prefix",
+		r.Prefix)
 	for {
 		var page view.Rows
 		if err := api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page); err != nil {
@@ -178,7 +180,9 @@ func (r *Run) lists(row view.Head) bool {
 	switch {
 	case r.Action == "pause" && row.Is(view.Paused) && !r.resumed:
 		return false
-	case (r.Action == "redrive" || r.Action == "skip") && (row.Cause == view.Missing || r.State == string(view.Held) && row.Attempt == 0 && row.Error == ""):
+	case (r.Action == "redrive" || r.Action == "skip") &&
+		(row.Cause == view.Missing ||
+			r.State == string(view.Held) && row.Attempt == 0 && row.Error == ""):
 		return false // there is no message, or none that failed
 	}
 	return r.inTime(row.Since) && matches(string(row.Error), r.Error)
@@ -189,7 +193,8 @@ func (r *Run) lists(row view.Head) bool {
 func (r *Run) inTime(since time.Time) bool {
 	earliest, _ := r.earliest(r.began)
 	return since.IsZero() ||
-		r.State == "" || !since.Before(earliest) && (!since.After(r.began) || r.State == string(view.Held))
+		r.State == "" ||
+		!since.Before(earliest) && (!since.After(r.began) || r.State == string(view.Held))
 }
 
 // read reads a consumer; there is false where it, or its queue, is gone.

@@ -253,7 +253,8 @@ func (r *Run) selects(c view.Consumer) bool {
 	}
 	switch state := view.State(r.State); state {
 	case view.Blocked:
-		return c.Blocked != nil && r.inTime(c.Blocked.Since) || r.Action != "redrive" && r.Action != "skip" && c.Is(state)
+		return c.Blocked != nil && r.inTime(c.Blocked.Since) ||
+			r.Action != "redrive" && r.Action != "skip" && c.Is(state)
 	case view.Paused:
 		return c.Paused != nil && r.inTime(c.Paused.Since)
 	case view.InDoubt, view.Retrying:

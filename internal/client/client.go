@@ -70,9 +70,10 @@ func Open(a Access) (*Client, error) {
 		base: strings.TrimSuffix(a.URL, "/"),
 		// An API redirects nobody: a signature or a token would go where it was not made for, and a
 		// POST would become a GET.
-		http: &http.Client{Transport: transport, Timeout: 40 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}},
+		http: &http.Client{Transport: transport, Timeout: 40 * time.Second,
+			CheckRedirect: func(*http.Request, []*http.Request) error {
+				return http.ErrUseLastResponse
+			}},
 		token:    a.Token,
 		attempts: defaultAttempts,
 	}
@@ -93,7 +94,8 @@ func Open(a Access) (*Client, error) {
 // NewWithKeys returns a client whose requests go through an HTTP client of the caller's, signed
 // with these keys for a service: "execute-api" for an API, "lambda" for a function's own URL.
 func NewWithKeys(base string, through *http.Client, service string, keys awsenv.Settings) *Client {
-	return &Client{base: strings.TrimSuffix(base, "/"), http: through, signer: &signer{keys, service}, attempts: defaultAttempts}
+	return &Client{base: strings.TrimSuffix(base, "/"), http: through, signer: &signer{keys, service},
+		attempts: defaultAttempts}
 }
 
 // Problem is an answer that is no success.
@@ -150,7 +152,8 @@ func Query(pairs ...string) url.Values {
 
 // Call makes a request and reads its answer into out. It repeats one that fails on the way, or is
 // answered 429 or 5xx. The error is a *Problem where the API gave one.
-func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
+func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body []byte,
+	out any) error {
 	var before error
 	for attempt := 1; ; attempt++ {
 		again, err := c.once(ctx, method, path, query, body, out)
@@ -182,7 +185,8 @@ func backOff(ctx context.Context, attempt int, least time.Duration) error {
 	return pause.For(ctx, least+rand.N(longest))
 }
 
-func (c *Client) once(ctx context.Context, method, path string, query url.Values, body []byte, out any) (again bool, err error) {
+func (c *Client) once(ctx context.Context, method, path string, query url.Values, body []byte,
+	out any) (again bool, err error) {
 	answer, err := c.Once(ctx, method, path, query, body)
 	var failed *TransportError
 	switch {
@@ -194,7 +198,8 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 		return false, json.Unmarshal(answer.Body, out)
 	}
 	problem := answer.Problem()
-	if c.anonymous() && problem.Code == "" && (problem.Status == http.StatusUnauthorized || problem.Status == http.StatusForbidden) {
+	if c.anonymous() && problem.Code == "" &&
+		(problem.Status == http.StatusUnauthorized || problem.Status == http.StatusForbidden) {
 		problem.Detail += " (the request was not signed, and had no token)"
 	}
 	return problem.MayPass(), problem
@@ -216,7 +221,8 @@ func (e *TransportError) Unwrap() error { return e.Err }
 
 // Once makes a request once, and returns whatever is answered: for callers who repeat on their own.
 // The error is a *TransportError where the request was sent, or would have been.
-func (c *Client) Once(ctx context.Context, method, path string, query url.Values, body []byte) (Answer, error) {
+func (c *Client) Once(ctx context.Context, method, path string, query url.Values,
+	body []byte) (Answer, error) {
 	address := c.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
@@ -238,7 +244,8 @@ func (c *Client) Once(ctx context.Context, method, path string, query url.Values
 	if answer.Body, err = io.ReadAll(response.Body); err != nil {
 		return Answer{}, &TransportError{err}
 	}
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && answer.Status == http.StatusTooManyRequests {
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil &&
+		answer.Status == http.StatusTooManyRequests {
 		answer.RetryAfter = time.Duration(min(max(seconds, 0), maxRetryAfter)) * time.Second
 	}
 	return answer, nil
@@ -298,9 +305,11 @@ type NotTakenError struct {
 }
 
 func (e *NotTakenError) Error() string {
-	text := fmt.Sprintf("%d of %d messages were not taken; the first because: %s", e.Left, e.Of, e.First.Detail)
+	text := fmt.Sprintf("%d of %d messages were not taken; the first because: %s", e.Left, e.Of,
+		e.First.Detail)
 	if e.First.MaxAhead > 0 {
-		text += fmt.Sprintf(" (queue %q has position %d and maxAhead %d)", e.First.Queue, e.First.New, e.First.MaxAhead)
+		text += fmt.Sprintf(" (queue %q has position %d and maxAhead %d)", e.First.Queue, e.First.New,
+			e.First.MaxAhead)
 	}
 	return text
 }
@@ -313,7 +322,8 @@ func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome
 
 // PutEvents is Put for events as they are: props (queue, seq, id, key, keyType, prev and others)
 // are paths in them. With each, there is one event, whose messages have an outcome each.
-func (c *Client) PutEvents(ctx context.Context, props url.Values, events []json.RawMessage) ([]Outcome, error) {
+func (c *Client) PutEvents(ctx context.Context, props url.Values,
+	events []json.RawMessage) ([]Outcome, error) {
 	if !props.Has("each") {
 		return c.put(ctx, props, events, `[`, `]`)
 	}
@@ -343,7 +353,8 @@ func (c *Client) PutEvents(ctx context.Context, props url.Values, events []json.
 // passes reports whether why a message was not taken may pass.
 func (o Outcome) passes() bool { return o.Status >= 500 || o.Status == http.StatusTooManyRequests }
 
-func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawMessage, head, tail string) ([]Outcome, error) {
+func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawMessage,
+	head, tail string) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(messages))
 	open := make([]int, len(messages))
 	for i := range messages {
@@ -399,7 +410,8 @@ func inWhole(err error, places []int) error {
 		}
 		was := invalid.Element{List: "messages", Index: i}.String()
 		f.Index = &places[i]
-		f.Field = invalid.Element{List: "messages", Index: places[i]}.String() + strings.TrimPrefix(f.Field, was)
+		f.Field = invalid.Element{List: "messages", Index: places[i]}.String() +
+			strings.TrimPrefix(f.Field, was)
 		if f.Other != nil && *f.Other < len(places) {
 			f.Other = &places[*f.Other]
 		}

@@ -49,11 +49,14 @@ func TestPutRepeatsWhatIsUnknown(t *testing.T) {
 		says(200, `{"results":[{"status":200,"outcome":"advanced"},{"status":503},{"status":409,"outcome":"conflict"}]}`),
 		says(200, `{"results":[{"status":200,"outcome":"duplicate"}]}`),
 	)
-	outcomes, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{"a": 1}`), []byte(`{"b":2}`), []byte(`{"c":3}`)})
+	outcomes, err := c.Put(t.Context(),
+		[]json.RawMessage{[]byte(`{"a": 1}`), []byte(`{"b":2}`), []byte(`{"c":3}`)})
 	check.OK(t, err)
-	check.That(t, outcomes[0].Outcome == "advanced" && outcomes[1].Outcome == "duplicate" && outcomes[2].Outcome == "conflict",
+	check.That(t, outcomes[0].Outcome == "advanced" && outcomes[1].Outcome == "duplicate" &&
+		outcomes[2].Outcome == "conflict",
 		"%+v", outcomes)
-	if want := `{"messages":[{"b":2}]}`; (*bodies)[2] != want || !strings.Contains((*bodies)[0], `{"a": 1}`) {
+	if want := `{"messages":[{"b":2}]}`; (*bodies)[2] != want ||
+		!strings.Contains((*bodies)[0], `{"a": 1}`) {
 		t.Errorf("bodies %q, want the last to be %s", *bodies, want)
 	}
 }
@@ -109,13 +112,15 @@ func TestToken(t *testing.T) {
 	check.That(t, err == nil && got == "Bearer a.b.c", "authorization %q, %v", got, err)
 	said, failed = "", errors.New("no more tokens")
 	err = c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{})
-	check.That(t, err != nil && strings.Contains(err.Error(), "no more tokens"), "without a token: %v", err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "no more tokens"), "without a token: %v",
+		err)
 	c, err = Open(Access{URL: "https://id.execute-api.eu-west-1.amazonaws.com", Token: token})
 	check.That(t, err == nil && c.signer == nil, "keys are asked for: %v", err)
 	_, err = Open(Access{URL: "ftp://x", Token: token})
 	check.That(t, err != nil, "a text that is no URL")
 	_, err = Open(Access{URL: server.URL, Token: token, Sign: true})
-	check.That(t, err != nil && strings.Contains(err.Error(), "both given"), "a token and a signature: %v", err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "both given"),
+		"a token and a signature: %v", err)
 }
 
 // answering answers one request after the other.
@@ -134,8 +139,12 @@ func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 		c, err := New("http://127.0.0.1:1")
 		check.OK(t, err)
 		c.http = &http.Client{Transport: &answering{
-			{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"results":[{"status":200},{"status":503},{"status":200},{"status":503}]}`))},
-			{StatusCode: 400, Body: io.NopCloser(strings.NewReader(`{"errors":[{"field":"messages[1].seq","index":1,"other":0}]}`))},
+			{StatusCode: 200,
+				Body: io.NopCloser(strings.NewReader(
+					`{"results":[{"status":200},{"status":503},{"status":200},{"status":503}]}`))},
+			{StatusCode: 400,
+				Body: io.NopCloser(
+					strings.NewReader(`{"errors":[{"field":"messages[1].seq","index":1,"other":0}]}`))},
 		}}
 		_, err = c.Put(t.Context(), slices.Repeat([]json.RawMessage{json.RawMessage(`1`)}, 4))
 		var problem *Problem
@@ -177,9 +186,11 @@ func TestCallWaitsAsLongAsItIsTold(t *testing.T) {
 			c, err := New("http://127.0.0.1:1")
 			check.OK(t, err)
 			refused := &http.Response{
-				StatusCode: 429, Header: http.Header{"Retry-After": {header}}, Body: io.NopCloser(strings.NewReader(`{"detail":"no"}`)),
+				StatusCode: 429, Header: http.Header{"Retry-After": {header}},
+				Body: io.NopCloser(strings.NewReader(`{"detail":"no"}`)),
 			}
-			c.http = &http.Client{Transport: &answering{refused, {StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{}`))}}}
+			c.http = &http.Client{Transport: &answering{refused,
+				{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{}`))}}}
 			began := time.Now()
 			err = c.Call(t.Context(), http.MethodPost, "/messages", nil, nil, &struct{}{})
 			check.That(t, err == nil, "%v", err)

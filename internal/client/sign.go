@@ -84,7 +84,8 @@ func (s *signer) sign(ctx context.Context, request *http.Request, body []byte) e
 		return &NoCredentialsError{request.URL.Host, err}
 	}
 	hash := sha256.Sum256(body)
-	return v4.NewSigner().SignHTTP(ctx, keys, request, hex.EncodeToString(hash[:]), s.service, s.Region, time.Now())
+	return v4.NewSigner().SignHTTP(ctx, keys, request, hex.EncodeToString(hash[:]), s.service,
+		s.Region, time.Now())
 }
 
 // NoCredentialsError is that of a request that must be signed, where nothing gives credentials.

@@ -85,7 +85,8 @@ func TestWhatIsSigned(t *testing.T) {
 		}
 		got, err := authorization(t, client)
 		check.That(t, err == nil && (got != "") == (c.scope != "") && strings.Contains(got, c.scope),
-			"%s, configured for %q: authorization %q, %v; want one with %q", c.base, c.configured, got, err, c.scope)
+			"%s, configured for %q: authorization %q, %v; want one with %q", c.base, c.configured, got, err,
+			c.scope)
 	}
 }
 
@@ -95,11 +96,13 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 	withKeys(t)
 	token := func(context.Context) (string, error) { return "t", nil }
 	check.OK(t, check.Err(Open(Access{URL: "http://localhost:3000", Token: token})))
-	for _, base := range []string{"http://api.example.com", "http://10.0.0.1:3000", "http://localhost.example.com", "http://notlocalhost"} {
+	for _, base := range []string{"http://api.example.com", "http://10.0.0.1:3000",
+		"http://localhost.example.com", "http://notlocalhost"} {
 		_, err := Open(Access{URL: base, Sign: true, Region: "eu-west-1"})
 		check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "%s: %v", base, err)
 		_, err = Open(Access{URL: base, Token: token})
-		check.That(t, err != nil && strings.Contains(err.Error(), "would have a token"), "%s: %v", base, err)
+		check.That(t, err != nil && strings.Contains(err.Error(), "would have a token"), "%s: %v", base,
+			err)
 	}
 	_, err := New("http://abc.execute-api.eu-west-1.amazonaws.com")
 	check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "API Gateway: %v", err)
@@ -109,16 +112,19 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	nowhere(t)
 	_, err := Open(Access{URL: "https://api.example.com", Sign: true})
-	check.That(t, err != nil && strings.Contains(err.Error(), "AWS_REGION"), "without a region: %v", err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "AWS_REGION"), "without a region: %v",
+		err)
 	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
 	check.OK(t, err)
 	var none *NoCredentialsError
 	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-	check.That(t, errors.As(err, &none) && none.Host == "abc.execute-api.eu-west-1.amazonaws.com" && strings.Contains(err.Error(), "AWS_PROFILE"),
+	check.That(t, errors.As(err, &none) && none.Host == "abc.execute-api.eu-west-1.amazonaws.com" &&
+		strings.Contains(err.Error(), "AWS_PROFILE"),
 		"without credentials: %v", err)
 	t.Setenv("AWS_PROFILE", "nobody")
 	_, err = Open(Access{URL: "https://api.example.com", Sign: true, Region: "eu-west-1"})
-	check.That(t, err != nil && strings.Contains(err.Error(), "nobody"), "without the profile: %v", err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "nobody"), "without the profile: %v",
+		err)
 }
 
 // TestRefusedAnonymously: a gateway's refusal does not tell that nothing was signed.
@@ -131,11 +137,13 @@ func TestRefusedAnonymously(t *testing.T) {
 	}
 	c, _ := serve(t, says(403, `{"code":"no-tenant","detail":"the token has no tenant"}`))
 	err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"), "a function's refusal: %v", err)
+	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"),
+		"a function's refusal: %v", err)
 	c, _ = serve(t, says(403, `{"message":"Forbidden"}`))
 	c.token = func(context.Context) (string, error) { return "a.b.c", nil }
 	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"), "with a token: %v", err)
+	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"), "with a token: %v",
+		err)
 }
 
 // TestNoRedirect: what was made for one address goes to no other one.

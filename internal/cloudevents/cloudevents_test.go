@@ -91,7 +91,8 @@ func TestExamplesOfTheSpec(t *testing.T) {
 		check.Need(t, err == nil, "%s: %v", c.Name, err)
 		want := maps.Clone(e.Attributes)
 		want["datacontenttype"] = c.Headers["content-type"] // which JSON implies
-		if diff := cmp.Diff(want, fromHeaders.Attributes); diff != "" || !bytes.Equal(fromHeaders.Data, c.Body) {
+		if diff := cmp.Diff(want, fromHeaders.Attributes); diff != "" ||
+			!bytes.Equal(fromHeaders.Data, c.Body) {
 			t.Errorf("%s, of headers: data %q (-want +got):\n%s", c.Name, fromHeaders.Data, diff)
 		}
 	}
@@ -122,9 +123,11 @@ func TestWhatTheSDKSends(t *testing.T) {
 		written := check.Get(restored(t, e).JSON(nil))
 		sameAs(t, contentType, oracle(t, written), oracle(t, raw))
 
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/messages", http.NoBody)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/messages",
+			http.NoBody)
 		check.OK(t, err)
-		if err := cehttp.WriteRequest(binding.WithForceBinary(t.Context()), (*binding.EventMessage)(&sent), request); err != nil {
+		if err := cehttp.WriteRequest(binding.WithForceBinary(t.Context()),
+			(*binding.EventMessage)(&sent), request); err != nil {
 			t.Fatal(err)
 		}
 		headers := map[string]string{}
@@ -188,7 +191,8 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 		"ce-id=": "id", "ce-source=a b": "source", "ce-my-ext=1": "my-ext", "ce-datacontenttype=text/plain": "datacontenttype", "ce-subject=%": "subject",
 		"ce-subject=%C0%A0": "subject", "ce-subject=%07": "subject", "ce-data=1": "data", "ce-=1": "ce-", "content-type=?": "datacontenttype", "ce-time=": "time",
 	} {
-		headers := map[string]string{"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/s", "ce-type": "t"}
+		headers := map[string]string{"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/s",
+			"ce-type": "t"}
 		name, value, _ := strings.Cut(header, "=")
 		headers[name] = value
 		_, err := ReadBinary(headers, nil)
@@ -200,8 +204,10 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 
 // TestIntegers: each is restored as one, in its canonical form.
 func TestIntegers(t *testing.T) {
-	for raw, want := range map[string]string{"0": "0", "-0": "0", "-2147483648": "-2147483648", "2147483647": "2147483647"} {
-		e, err := ReadJSON(json.RawMessage(`{"specversion":"1.0","id":"1","source":"/s","type":"t","n":` + raw + `}`))
+	for raw, want := range map[string]string{"0": "0", "-0": "0", "-2147483648": "-2147483648",
+		"2147483647": "2147483647"} {
+		e, err := ReadJSON(json.RawMessage(`{"specversion":"1.0","id":"1","source":"/s","type":"t","n":` +
+			raw + `}`))
 		check.Need(t, err == nil, "%s: %v", raw, err)
 		if e = restored(t, e); e.Attributes["n"] != want || e.Kinds["n"] != Integer {
 			t.Errorf("%s is restored as %q, of the kind %q", raw, e.Attributes["n"], e.Kinds["n"])
@@ -211,7 +217,8 @@ func TestIntegers(t *testing.T) {
 
 // TestQuotedHeaders: older senders quote what has spaces.
 func TestQuotedHeaders(t *testing.T) {
-	for value, want := range map[string]string{`"a \"b\" \\ c"`: `a "b" \ c`, `"%25"`: `%`, `%2525`: `%25`, `a+b`: `a+b`, `"`: `"`, ` x `: `x`, `%e2%82%ac`: `€`} {
+	for value, want := range map[string]string{`"a \"b\" \\ c"`: `a "b" \ c`, `"%25"`: `%`,
+		`%2525`: `%25`, `a+b`: `a+b`, `"`: `"`, ` x `: `x`, `%e2%82%ac`: `€`} {
 		got, err := decodeHeader(value)
 		check.That(t, err == nil && got == want, "%s is read as %q, %v; want %q", value, got, err, want)
 	}
@@ -227,7 +234,8 @@ func TestJSONByItsSuffix(t *testing.T) {
 	check.That(t, err == nil && bytes.Contains(written, []byte(`"data":[1, 2]`)),
 		"%s, %v", written, err)
 	written, err = e.JSON(func([]byte) bool { return true })
-	if again, _ := ReadJSON(written); err != nil || string(again.Data) != "[1, 2]" || bytes.Contains(written, []byte(`"data":`)) {
+	if again, _ := ReadJSON(written); err != nil || string(again.Data) != "[1, 2]" ||
+		bytes.Contains(written, []byte(`"data":`)) {
 		t.Errorf("encoded: %s, %v", written, err)
 	}
 }
@@ -252,7 +260,8 @@ func TestPlaces(t *testing.T) {
 	keyed := func(keys sortkey.KeyType) *cursor.Settings {
 		return &cursor.Settings{Kind: cursor.KindKeyed, KeyType: keys}
 	}
-	numbered, arrival := &cursor.Settings{Kind: cursor.KindNumbered}, &cursor.Settings{Kind: cursor.KindArrival}
+	numbered, arrival := &cursor.Settings{Kind: cursor.KindNumbered},
+		&cursor.Settings{Kind: cursor.KindArrival}
 	for _, c := range []struct {
 		of               *cursor.Settings
 		attributes, want string
@@ -285,7 +294,8 @@ func TestPlaces(t *testing.T) {
 		{keyed("time"), "", "error sequence"},
 		{keyed("time,lsn,rank(t|*)"), "sequence=0/A,time=2018-04-05T17:31:00Z", "time,lsn,rank(t|*) 2018-04-05T17:31:00Z 0/A t"},
 	} {
-		e := Event{Attributes: map[string]string{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}
+		e := Event{Attributes: map[string]string{"specversion": "1.0", "id": "1", "source": "/s",
+			"type": "t"}}
 		for a := range strings.SplitSeq(c.attributes, ",") {
 			if name, value, ok := strings.Cut(a, "="); ok {
 				e.Attributes[name] = value
@@ -333,7 +343,8 @@ func TestOtherMessagesAsEvents(t *testing.T) {
 		written := check.Get(Of(m).JSON(nil))
 		e := oracle(t, written)
 		if m.Attributes["ce-specversion"] == "" || m.Attributes["ce-type"] == "" {
-			if e.ID() != "7" || e.Source() != "@acme%2Fa%20queue" || e.Type() != "streamsort.message" || !e.Time().Equal(at) {
+			if e.ID() != "7" || e.Source() != "@acme%2Fa%20queue" || e.Type() != "streamsort.message" ||
+				!e.Time().Equal(at) {
 				t.Errorf("%s", written)
 			}
 		}

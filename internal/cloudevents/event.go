@@ -89,7 +89,8 @@ func (e *Event) readMember(m strictjson.Member) error {
 	case c == '-' || c >= '0' && c <= '9':
 		n, err := strconv.ParseInt(string(m.Value), 10, 32)
 		if err != nil {
-			return invalid.New(invalid.OutOfRange, "", "must be an integer from -2147483648 to 2147483647, or a string")
+			return invalid.New(invalid.OutOfRange, "",
+				"must be an integer from -2147483648 to 2147483647, or a string")
 		}
 		e.Kinds[m.Name] = Integer
 		e.Attributes[m.Name] = strconv.FormatInt(n, 10) // JSON has -0 as well
@@ -122,7 +123,8 @@ func (e *Event) readData(data, encoded json.RawMessage) (err error) {
 	default:
 		text, err := strictjson.Text(data)
 		if err != nil {
-			return invalid.Named("data", invalid.New(invalid.Malformed, "", "must be a string: datacontenttype is no type of JSON"))
+			return invalid.Named("data",
+				invalid.New(invalid.Malformed, "", "must be a string: datacontenttype is no type of JSON"))
 		}
 		e.Data = []byte(text)
 	}
@@ -179,7 +181,8 @@ func ReadBinary(headers map[string]string, body []byte) (Event, error) {
 		}
 		err := checkName(name)
 		if err == nil && name == "datacontenttype" {
-			err = invalid.New(invalid.Misplaced, "", "must not be given as ce-datacontenttype: it is the header Content-Type")
+			err = invalid.New(invalid.Misplaced, "",
+				"must not be given as ce-datacontenttype: it is the header Content-Type")
 		}
 		if err == nil {
 			e.Attributes[name], err = decodeHeader(value)
@@ -226,7 +229,8 @@ func checkName(name string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
 	switch {
 	case name == "" || strings.Trim(name, letters) != "":
-		return invalid.New(invalid.Malformed, "", "is no name of an attribute: those have small letters and digits")
+		return invalid.New(invalid.Malformed, "",
+			"is no name of an attribute: those have small letters and digits")
 	case name == "data":
 		return invalid.New(invalid.Misplaced, "", "must not be an attribute")
 	}
@@ -267,7 +271,8 @@ func (e *Event) check() error {
 	}
 	for name, value := range e.Attributes {
 		if strings.ContainsFunc(value, isForbidden) {
-			return invalid.New(invalid.Malformed, name, "has a control character, or one that is not of Unicode")
+			return invalid.New(invalid.Malformed, name,
+				"has a control character, or one that is not of Unicode")
 		}
 	}
 	return nil
@@ -296,7 +301,9 @@ func badReference(text string) string {
 	if text == "" {
 		return "is empty"
 	}
-	notOfURIs := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) }
+	notOfURIs := func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r)
+	}
 	if _, err := url.Parse(text); err != nil || strings.ContainsFunc(text, notOfURIs) {
 		return "is no URI-reference"
 	}

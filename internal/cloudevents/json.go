@@ -45,7 +45,8 @@ func (e Event) JSON(encode func(data []byte) bool) ([]byte, error) {
 // dataMember is the member that has the data, so that who reads it gets the same bytes.
 func (e Event) dataMember(encode func([]byte) bool) (name string, value []byte, err error) {
 	switch {
-	case e.carriesJSON() && utf8.Valid(e.Data) && json.Valid(e.Data) && (encode == nil || !encode(e.Data)):
+	case e.carriesJSON() && utf8.Valid(e.Data) && json.Valid(e.Data) &&
+		(encode == nil || !encode(e.Data)):
 		return "data", trimmed(e.Data), nil
 	case !e.carriesJSON() && utf8.Valid(e.Data) && isText(e.Attributes["datacontenttype"]):
 		value, err = strictjson.Marshal(string(e.Data))
@@ -61,5 +62,6 @@ func trimmed(value []byte) []byte { return []byte(strings.Trim(string(value), " 
 // isText reports whether people read what has a media type.
 func isText(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && (strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "/xml") || strings.HasSuffix(media, "+xml"))
+	return err == nil && (strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "/xml") ||
+		strings.HasSuffix(media, "+xml"))
 }

@@ -104,8 +104,9 @@ func (e Event) Place(m *cursor.Message, of cursor.Settings) (err error) {
 			digits = "0"
 		}
 		if m.Seq, err = cursor.ParseSeq(digits); err != nil {
-			return invalid.New(invalid.Malformed, "sequence", fmt.Sprintf("is %.40q, and the queue is numbered: "+
-				"it must be an integer from 0 to %d; one that has wrapped around goes to a queue of its own", sequence, cursor.MaxSeq))
+			return invalid.New(invalid.Malformed, "sequence",
+				fmt.Sprintf("is %.40q, and the queue is numbered: "+
+					"it must be an integer from 0 to %d; one that has wrapped around goes to a queue of its own", sequence, cursor.MaxSeq))
 		}
 	case cursor.KindKeyed:
 		m.KeyType = of.KeyType
@@ -138,7 +139,8 @@ func missing(attribute, problem string) error {
 // isOf reports whether a text is a value of a kind, as JSON has it.
 func isOf(kind Kind, value string) bool {
 	n, err := strconv.ParseInt(value, 10, 32)
-	return kind == Integer && err == nil && strconv.FormatInt(n, 10) == value || kind == Boolean && (value == "true" || value == "false")
+	return kind == Integer && err == nil && strconv.FormatInt(n, 10) == value ||
+		kind == Boolean && (value == "true" || value == "false")
 }
 
 // made is the event of a message that came as none. Attributes of the message whose names an event
@@ -186,7 +188,8 @@ func Of(m cursor.Message) Event {
 	if e.check() != nil {
 		e = made(m)
 	}
-	for name, value := range map[string]string{"traceparent": m.Trace.Parent, "tracestate": m.Trace.State} {
+	for name, value := range map[string]string{"traceparent": m.Trace.Parent,
+		"tracestate": m.Trace.State} {
 		if value != "" {
 			e.Attributes[name] = value
 		}

@@ -20,7 +20,8 @@ func none(string) (string, bool) { return "", false }
 
 func TestTenantsPrefixes(t *testing.T) {
 	for _, prefix := range []string{"@", "@acme/", "@acme/orders", "a@b"} {
-		if _, err := consumers.Read([]byte(`{"consumers":[{"name":"a","prefix":"`+prefix+`"}]}`), nil); err != nil {
+		if _, err := consumers.Read([]byte(`{"consumers":[{"name":"a","prefix":"`+prefix+`"}]}`),
+			nil); err != nil {
 			t.Errorf("%s: %v", prefix, err)
 		}
 	}
@@ -63,7 +64,9 @@ func TestRead(t *testing.T) {
 		{Reader: delivery.Reader{Name: "words", Track: 15 * time.Minute, Retries: []time.Duration{500 * time.Millisecond, time.Hour}}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 		{Reader: delivery.Reader{Name: "late", Start: delivery.At(7)}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b delivery.Start) bool { return a == b }), cmp.Comparer(func(a, b sink.Config) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b delivery.Start) bool {
+		return a == b
+	}), cmp.Comparer(func(a, b sink.Config) bool { return a == b })); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
 }
@@ -130,7 +133,8 @@ func TestReadRefuses(t *testing.T) {
 		"a prefix of null":   {one(`"name":"a","prefix":null`), "consumers[0].prefix must be a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := consumers.Read([]byte(c.text), none); err == nil || !strings.Contains(err.Error(), c.want) {
+			if got, err := consumers.Read([]byte(c.text), none); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, error %v; want one with %q", got, err, c.want)
 			}
 		})

@@ -163,7 +163,9 @@ func removals(actions []Action) []Path {
 			paths = append(paths, a.Path)
 		}
 	}
-	slices.SortFunc(paths, func(a, b Path) int { return -slices.CompareFunc(a.steps(), b.steps(), compareSteps) })
+	slices.SortFunc(paths, func(a, b Path) int {
+		return -slices.CompareFunc(a.steps(), b.steps(), compareSteps)
+	})
 	return paths
 }
 

@@ -49,7 +49,9 @@ func rewrite(r Request, drop func(name string) bool) Request {
 		return r
 	case Update:
 		r.If = condition(r.If)
-		r.Do = slices.DeleteFunc(slices.Clone(r.Do), func(a Action) bool { return drop(r.Name() + " does " + a.Path.shape()) })
+		r.Do = slices.DeleteFunc(slices.Clone(r.Do), func(a Action) bool {
+			return drop(r.Name() + " does " + a.Path.shape())
+		})
 		for i, a := range r.Do {
 			if a.Verb == SetIfMissing && drop(r.Name()+" does "+a.Path.shape()+" (always)") {
 				r.Do[i].Verb = Set
@@ -90,7 +92,8 @@ func (c Cond) rewrite(drop func(name string) bool) Cond {
 }
 
 // otherBound is a comparison with its bound taken in or left out.
-var otherBound = map[Operator]Operator{Less: LessOrEqual, LessOrEqual: Less, Greater: GreaterOrEqual, GreaterOrEqual: Greater}
+var otherBound = map[Operator]Operator{Less: LessOrEqual, LessOrEqual: Less,
+	Greater: GreaterOrEqual, GreaterOrEqual: Greater}
 
 var signs = map[Operator]string{
 	Equal: "=", NotEqual: "<>", Less: "<", LessOrEqual: "<=", Greater: ">", GreaterOrEqual: ">=",

@@ -56,7 +56,9 @@ func (c codec) all(from reflect.Value) iter.Seq2[Path, Value] {
 }
 
 // Item is the item of a value, with what is set and removed beside its fields.
-func (c Codec[T]) Item(t *T, beside ...Action) Item { return c.item(reflect.ValueOf(t).Elem(), beside) }
+func (c Codec[T]) Item(t *T, beside ...Action) Item {
+	return c.item(reflect.ValueOf(t).Elem(), beside)
+}
 
 func (c codec) item(from reflect.Value, beside []Action) Item {
 	d := attributesOf(c.of).draft(from, len(beside)+1)

@@ -51,7 +51,8 @@ func TestCodecItem(t *testing.T) {
 		check.That(t, c.is == c.want, "%s, want %s", c.is, c.want)
 	}
 	p.To[0].Name, p.Old, p.Idle, p.Total = "a", true, time.Second, sum{1, 0}
-	p.Bytes, p.By, p.Limit, p.Named = "\x00", map[int]stop{7: {"x"}, 10: {}}, new(int64), map[string]string{}
+	p.Bytes, p.By, p.Limit, p.Named = "\x00", map[int]stop{7: {"x"}, 10: {}}, new(int64),
+		map[string]string{}
 	want := `{by:{10:{name:} 7:{name:x}} bytes:0x00 idle:1000 limit:0 mark:0x00000000 old:1 queue:q seq:1 state:OPEN to:[{name:a}] total:18446744073709551616 v:1}`
 	check.Is(t, parcels.Item(&p).String(), want)
 	p.Named = nil
@@ -88,7 +89,8 @@ func TestCodecErrors(t *testing.T) {
 			"%s: %+v, %v, want %s", c.name, got, err, c.want)
 	}
 	p := parcel{State: "OPEN"}
-	check.Fails(t, check.Err(parcels.Decode(parcels.Item(&p, ddb.Path("v").Set(ddb.Int(3))))), table.ErrNewerLayout)
+	check.Fails(t, check.Err(parcels.Decode(parcels.Item(&p, ddb.Path("v").Set(ddb.Int(3))))),
+		table.ErrNewerLayout)
 }
 
 // TestCodecPanics: a tag that can never be is found by any use of its codec.
@@ -133,7 +135,8 @@ func TestEveryClauseCanBeDropped(t *testing.T) {
 	one := ddb.Int(1)
 	r := ddb.Update{
 		Op: ddb.Op{Op: "move"},
-		If: ddb.And(a.Eq(one), ddb.Or(b.Missing(), b.Lt(a.Ref())), ddb.Not(ddb.Or(c.Contains(one), c.Contains(ddb.Int(2))))),
+		If: ddb.And(a.Eq(one), ddb.Or(b.Missing(), b.Lt(a.Ref())),
+			ddb.Not(ddb.Or(c.Contains(one), c.Contains(ddb.Int(2))))),
 		Do: []ddb.Action{a.Set(one), b.Remove()},
 	}
 	want := []string{
@@ -159,7 +162,9 @@ func TestEveryClauseCanBeDropped(t *testing.T) {
 	} {
 		after := ddb.Clauses(ddb.Without(r, clause))
 		for _, part := range left {
-			check.That(t, slices.ContainsFunc(after, func(name string) bool { return name == "move if "+part || name == "move "+part }),
+			check.That(t, slices.ContainsFunc(after, func(name string) bool {
+				return name == "move if "+part || name == "move "+part
+			}),
 				"without %q: %q, want %q in it", clause, after, part)
 		}
 		check.That(t, !slices.Contains(after, clause) || clause == "move if b < a (bound)",
@@ -180,7 +185,8 @@ func TestDecimal(t *testing.T) {
 		if got := v.Decimal(); got != want.String() {
 			t.Fatalf("%s, want %s", got, want)
 		}
-		if want.CmpAbs(new(big.Int).Exp(big.NewInt(10), big.NewInt(38), nil)) < 0 && !ddb.ParseNumber(v.Decimal()).Equal(v) {
+		if want.CmpAbs(new(big.Int).Exp(big.NewInt(10), big.NewInt(38), nil)) < 0 &&
+			!ddb.ParseNumber(v.Decimal()).Equal(v) {
 			t.Fatalf("%s is read as %s", want, ddb.ParseNumber(v.Decimal()))
 		}
 	})

@@ -42,7 +42,9 @@ func (p Path) Exists() Cond { return Cond{Operator: Exists, Path: p} }
 // Missing holds where there is nothing at the path.
 func (p Path) Missing() Cond { return Cond{Operator: Missing, Path: p} }
 
-func (p Path) is(o Operator, values ...Value) Cond { return Cond{Operator: o, Path: p, Values: values} }
+func (p Path) is(o Operator, values ...Value) Cond {
+	return Cond{Operator: o, Path: p, Values: values}
+}
 
 // Eq is =, with a value or a [Path.Ref]; so are the others.
 func (p Path) Eq(v Value) Cond { return p.is(Equal, v) }
@@ -154,7 +156,9 @@ func (c Cond) Holds(it Item) bool {
 
 func (c Cond) compares(it Item, v Value) bool {
 	if c.Operator == In {
-		return slices.ContainsFunc(c.Values, func(o Value) bool { return v.kind != None && v.Equal(o.in(it)) })
+		return slices.ContainsFunc(c.Values, func(o Value) bool {
+			return v.kind != None && v.Equal(o.in(it))
+		})
 	}
 	o := c.Values[0].in(it)
 	switch c.Operator {
@@ -165,7 +169,8 @@ func (c Cond) compares(it Item, v Value) bool {
 	case Contains:
 		return v.contains(o)
 	case BeginsWith:
-		return v.kind == o.kind && (v.kind == String || v.kind == Binary) && len(v.text) >= len(o.text) && v.text[:len(o.text)] == o.text
+		return v.kind == o.kind && (v.kind == String || v.kind == Binary) && len(v.text) >= len(o.text) &&
+			v.text[:len(o.text)] == o.text
 	}
 	order, comparable := v.compare(o)
 	if !comparable {

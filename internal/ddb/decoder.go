@@ -105,6 +105,7 @@ func (d *Decoder) ListOr(name Path) []Value {
 // Layout checks the version in the item's attribute: one above known is [table.ErrNewerLayout].
 func (d *Decoder) Layout(name Path, known int64) {
 	if v := d.Number(name); d.Err == nil && v > known {
-		d.Err, d.Failed = fmt.Errorf("%w: layout %d, and this one knows %d", table.ErrNewerLayout, v, known), name
+		d.Err, d.Failed = fmt.Errorf("%w: layout %d, and this one knows %d", table.ErrNewerLayout,
+			v, known), name
 	}
 }

@@ -128,9 +128,10 @@ func (it Item) Equal(o Item) bool {
 	if it.image == o.image {
 		return true
 	}
-	return it.Len() == o.Len() && it.Len() > 0 && slices.EqualFunc(it.fields, o.fields, func(a, b field) bool {
-		return a.name == b.name && a.value.Equal(b.value)
-	})
+	return it.Len() == o.Len() && it.Len() > 0 &&
+		slices.EqualFunc(it.fields, o.fields, func(a, b field) bool {
+			return a.name == b.name && a.value.Equal(b.value)
+		})
 }
 
 // Only is what an item has of some attributes: a projection.

@@ -132,7 +132,8 @@ func (m *Memory) delete(t *rows, r Delete) (Answer, error) {
 
 // write changes the item under a key if the condition holds. An answer that did not hold has the
 // item that failed it.
-func (m *Memory) write(t *rows, key Item, condition Cond, change func(before Item) (Item, error)) (Answer, error) {
+func (m *Memory) write(t *rows, key Item, condition Cond,
+	change func(before Item) (Item, error)) (Answer, error) {
 	if err := checkCond(&condition); err != nil {
 		return Answer{}, err
 	}
@@ -149,7 +150,8 @@ func (m *Memory) write(t *rows, key Item, condition Cond, change func(before Ite
 
 // store puts an item in the place of another; none deletes it.
 func (m *Memory) store(t *rows, key, before, after Item) Units {
-	units := Units{Writes: WriteUnits(max(before.Size(), after.Size())), Index: IndexUnits(t.def, before, after)}
+	units := Units{Writes: WriteUnits(max(before.Size(), after.Size())),
+		Index: IndexUnits(t.def, before, after)}
 	if after.Exists() && m.remembers && after.memo == nil {
 		after = Item{&image{fields: after.fields, memo: &memo{}}}
 	}

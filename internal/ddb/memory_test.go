@@ -14,7 +14,8 @@ import (
 
 var things = table.Definition{
 	Name: "things", TTL: "ttl",
-	Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
+	Partition: table.Key{Name: "p", Type: table.String},
+	Sort:      table.Key{Name: "s", Type: table.Number},
 }
 
 func op(name string) ddb.Op { return ddb.Op{Op: name, Table: &things} }
@@ -124,7 +125,9 @@ func TestDecodedOnce(t *testing.T) {
 func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	check.Fails(t, check.Err(ddb.NewMemory(things).Do(ctx, ddb.Get{Op: op("get"), Key: thing("a", 1, nil)})), context.Canceled)
+	check.Fails(t,
+		check.Err(ddb.NewMemory(things).Do(ctx, ddb.Get{Op: op("get"), Key: thing("a", 1, nil)})),
+		context.Canceled)
 }
 
 // TestSums: 128 bits, exact up to 38 digits.
@@ -140,6 +143,7 @@ func TestSums(t *testing.T) {
 	}
 	m := ddb.NewMemory(things)
 	do(t, m, ddb.Put{Op: op("put"), Item: thing("a", 1, ddb.Fields{"n": ddb.Int128(1<<40, 5)})})
-	a := do(t, m, ddb.Update{Op: op("add"), Key: thing("a", 1, nil), Do: []ddb.Action{ddb.Path("n").Add(ddb.Int128(-1<<40, 0))}})
+	a := do(t, m, ddb.Update{Op: op("add"), Key: thing("a", 1, nil),
+		Do: []ddb.Action{ddb.Path("n").Add(ddb.Int128(-1<<40, 0))}})
 	check.That(t, a.Item.Get("n") == ddb.Int(5), "the sum is %v, want 5", a.Item.Get("n"))
 }

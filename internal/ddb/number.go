@@ -54,7 +54,8 @@ func ParseNumber(digits string) Value {
 	if !ok || n.BitLen() > 127 {
 		return Unreadable()
 	}
-	v := Int128(new(big.Int).Rsh(n, 64).Int64(), new(big.Int).And(n, new(big.Int).SetUint64(^uint64(0))).Uint64())
+	v := Int128(new(big.Int).Rsh(n, 64).Int64(),
+		new(big.Int).And(n, new(big.Int).SetUint64(^uint64(0))).Uint64())
 	if !v.isStorable() {
 		return Unreadable()
 	}

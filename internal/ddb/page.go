@@ -45,7 +45,9 @@ func within(rows []row, where Cond) []row {
 		})
 		return at
 	}
-	notBelow, above := func(order int) bool { return order >= 0 }, func(order int) bool { return order > 0 }
+	notBelow, above := func(order int) bool {
+		return order >= 0
+	}, func(order int) bool { return order > 0 }
 	switch where.Operator {
 	case Equal:
 		from, to = first(notBelow, where.Values[0]), first(above, where.Values[0])
@@ -61,7 +63,8 @@ func within(rows []row, where Cond) []row {
 		from, to = first(notBelow, where.Values[0]), first(above, where.Values[1])
 	case BeginsWith:
 		from = first(notBelow, where.Values[0])
-		for to = from; to < len(rows) && where.Holds(sealed([]field{{string(where.Path), rows[to].sort}})); {
+		for to = from; to < len(rows) &&
+			where.Holds(sealed([]field{{string(where.Path), rows[to].sort}})); {
 			to++
 		}
 	}

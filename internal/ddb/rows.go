@@ -76,8 +76,10 @@ func (t *rows) place(key Item) (Value, row) {
 }
 
 func (t *rows) entry(it Item) (Value, row) {
-	tie := it.attribute(t.def.Partition.Name).String() + "\x00" + it.attribute(t.def.Sort.Name).String()
-	return it.attribute(t.def.Index.Partition.Name), row{sort: it.attribute(t.def.Index.Sort.Name), tie: tie}
+	tie := it.attribute(t.def.Partition.Name).String() + "\x00" +
+		it.attribute(t.def.Sort.Name).String()
+	return it.attribute(t.def.Index.Partition.Name),
+		row{sort: it.attribute(t.def.Index.Sort.Name), tie: tie}
 }
 
 func (t *rows) get(key Item) Item {

@@ -31,8 +31,9 @@ type attributes = map[string]types.AttributeValue
 
 func put(ctx context.Context, client *dynamodb.Client, name, value string) error {
 	_, err := client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName:                           &name,
-		Item:                                attributes{"p": &types.AttributeValueMemberS{Value: "x"}, "v": &types.AttributeValueMemberS{Value: value}},
+		TableName: &name,
+		Item: attributes{"p": &types.AttributeValueMemberS{Value: "x"},
+			"v": &types.AttributeValueMemberS{Value: value}},
 		ConditionExpression:                 aws.String("attribute_not_exists(p)"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
@@ -44,16 +45,20 @@ func TestOnServers(t *testing.T) {
 		endpoint := ddbtest.Endpoint(t, kind)
 		client := check.Get(dynamo.New(&dynamo.Options{Endpoint: endpoint, MaxAttempts: 1}))
 		definition := table.Definition{
-			Name: "errors" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}, Stream: table.KeysOnly,
+			Name: "errors" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String},
+			Stream: table.KeysOnly,
 		}
 		check.OK(t, table.Create(t.Context(), client, definition))
 		check.OK(t, put(t.Context(), client, definition.Name, "first"))
 		second := put(t.Context(), client, definition.Name, "second")
 		failed, is := errors.AsType[*types.ConditionalCheckFailedException](second)
-		check.That(t, is && reflect.DeepEqual(failed.Item["v"], &types.AttributeValueMemberS{Value: "first"}),
+		check.That(t, is &&
+			reflect.DeepEqual(failed.Item["v"], &types.AttributeValueMemberS{Value: "first"}),
 			"a put over another: error %v", second)
-		check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name+"-other", "x")), ddb.ErrNoTable)
-		large := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
+		check.Fails(t, dynamo.Translate(t.Context(),
+			put(t.Context(), client, definition.Name+"-other", "x")), ddb.ErrNoTable)
+		large := dynamo.Translate(t.Context(),
+			put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
 		check.That(t, errors.Is(large, ddb.ErrTooLarge), "an item over 400 KB: error %v", large)
 		reader := check.Get(streams.New(endpoint))
 		out, err := reader.ListStreams(t.Context(), nil)
@@ -81,22 +86,27 @@ func TestTranslate(t *testing.T) {
 			}))
 			defer server.Close()
 			client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1}))
-			check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")), c.want, c.want)
+			check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")), c.want,
+				c.want)
 		})
 	}
 	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1}))
-	check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")), ddb.ErrUnavailable)
+	check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")),
+		ddb.ErrUnavailable)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := dynamo.Translate(ctx, put(ctx, client, "any", "x")); !errors.Is(err, context.Canceled) || errors.Is(err, ddb.ErrUnavailable) {
+	if err := dynamo.Translate(ctx, put(ctx, client, "any", "x")); !errors.Is(err, context.Canceled) ||
+		errors.Is(err, ddb.ErrUnavailable) {
 		t.Errorf("an ended context: error %v", err)
 	}
-	if err := timedOut(t, t.Context()); !errors.Is(err, ddb.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+	if err := timedOut(t, t.Context()); !errors.Is(err, ddb.ErrUnavailable) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a time-out of the client: error %v", err)
 	}
 	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
-	if err := timedOut(t, ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ddb.ErrUnavailable) {
+	if err := timedOut(t, ctx); !errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, ddb.ErrUnavailable) {
 		t.Errorf("an ended context: error %v", err)
 	}
 	check.That(t, dynamo.Translate(t.Context(), nil) == nil, "nil became an error")
@@ -108,7 +118,8 @@ func timedOut(t *testing.T, ctx context.Context) error {
 	defer server.Close()
 	network := faulty.New(http.DefaultTransport)
 	network.Fail(1, faulty.TimedOut)
-	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network, MaxAttempts: 1}))
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network,
+		MaxAttempts: 1}))
 	return dynamo.Translate(ctx, put(ctx, client, "any", "x"))
 }
 
@@ -140,8 +151,10 @@ func TestClosedBodyIsAtItsEnd(t *testing.T) {
 	}))
 	defer server.Close()
 	network := &closing{next: dynamo.Transport()}
-	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network, MaxAttempts: 1}))
-	if _, err := client.ListTables(t.Context(), &dynamodb.ListTablesInput{}); err != nil || network.err != nil {
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network,
+		MaxAttempts: 1}))
+	if _, err := client.ListTables(t.Context(), &dynamodb.ListTablesInput{}); err != nil ||
+		network.err != nil {
 		t.Errorf("a list of tables: %v; the rest of a closed body: %v", err, network.err)
 	}
 }
@@ -193,7 +206,8 @@ func TestManyNames(t *testing.T) {
 		if a := do(t.Context(), engine, ddb.Put{Op: op, Item: key.Item()}); a.err != nil {
 			t.Fatal(a.err)
 		}
-		a := do(t.Context(), engine, ddb.Update{Op: op, Key: keyFields("a", 1).Item(), If: ddb.And(conds...), Do: actions})
+		a := do(t.Context(), engine,
+			ddb.Update{Op: op, Key: keyFields("a", 1).Item(), If: ddb.And(conds...), Do: actions})
 		if n, _ := a.Item.Get("name12").Int64(); !a.Held || a.err != nil || n != 144 {
 			t.Errorf("%s: held %v, %v, %v", kind, a.Held, a.Item, a.err)
 		}
@@ -202,7 +216,8 @@ func TestManyNames(t *testing.T) {
 
 // TestWhatABatchLeavesIsSaid: of a batch DynamoDB may do a part only.
 func TestWhatABatchLeavesIsSaid(t *testing.T) {
-	def := &table.Definition{Name: "t", Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number}}
+	def := &table.Definition{Name: "t", Partition: table.Key{Name: "p", Type: table.String},
+		Sort: table.Key{Name: "s", Type: table.Number}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		const key = `{"p":{"S":"a"},"s":{"N":"%d"}}`
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
@@ -210,7 +225,8 @@ func TestWhatABatchLeavesIsSaid(t *testing.T) {
 			fmt.Fprintf(w, `{"Responses":{"t":[]},"UnprocessedKeys":{"t":{"Keys":[`+key+`]}}}`, 1)
 			return
 		}
-		fmt.Fprintf(w, `{"UnprocessedItems":{"t":[{"DeleteRequest":{"Key":`+key+`}},{"PutRequest":{"Item":`+key+`}}]}}`, 1, 2)
+		fmt.Fprintf(w, `{"UnprocessedItems":{"t":[{"DeleteRequest":{"Key":`+key+
+			`}},{"PutRequest":{"Item":`+key+`}}]}}`, 1, 2)
 	}))
 	t.Cleanup(server.Close)
 	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1}))
@@ -363,7 +379,8 @@ func TestScansAreTheWhole(t *testing.T) {
 			check.Need(t, a.err == nil, "%v", a.err)
 		}
 		// What the filter leaves out counts for the limit.
-		if a := do(t.Context(), engine, ddb.Scan{Op: op, Filter: ddb.Path("none").Exists(), Limit: 4}); len(a.Items) > 0 || !a.Next.Exists() || a.err != nil {
+		if a := do(t.Context(), engine, ddb.Scan{Op: op, Filter: ddb.Path("none").Exists(),
+			Limit: 4}); len(a.Items) > 0 || !a.Next.Exists() || a.err != nil {
 			t.Errorf("%s: a filtered page %v, and the next begins at %v, %v", kind, a.Items, a.Next, a.err)
 		}
 		for _, segments := range []int{0, 3} {

@@ -71,7 +71,8 @@ func onFailure(condition ddb.Cond) types.ReturnValuesOnConditionCheckFailure {
 }
 
 // wrote is the answer to a write; of a failed condition, the item that failed it.
-func wrote(there map[string]types.AttributeValue, capacity *types.ConsumedCapacity, err error) (ddb.Answer, error) {
+func wrote(there map[string]types.AttributeValue, capacity *types.ConsumedCapacity,
+	err error) (ddb.Answer, error) {
 	if failed, is := errors.AsType[*types.ConditionalCheckFailedException](err); is {
 		return ddb.Answer{Item: FromSDK(failed.Item)}, nil
 	}
@@ -83,7 +84,8 @@ func wrote(there map[string]types.AttributeValue, capacity *types.ConsumedCapaci
 
 func (e *Engine) get(ctx context.Context, r ddb.Get) (ddb.Answer, error) {
 	out, err := e.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &r.Table.Name, Key: ToSDK(r.Key), ConsistentRead: &r.Strong, ReturnConsumedCapacity: e.capacity(),
+		TableName: &r.Table.Name, Key: ToSDK(r.Key), ConsistentRead: &r.Strong,
+		ReturnConsumedCapacity: e.capacity(),
 	})
 	if err != nil {
 		return ddb.Answer{}, err
@@ -154,7 +156,8 @@ func (e *Engine) query(ctx context.Context, r ddb.Query) (ddb.Answer, error) {
 	in := &dynamodb.QueryInput{
 		TableName:              &r.Table.Name,
 		KeyConditionExpression: x.condition(ddb.And(ddb.Path(partition).Eq(r.Partition), r.Where)),
-		ConsistentRead:         &r.Strong, ScanIndexForward: aws.Bool(!r.Backwards), Limit: limit(r.Limit),
+		ConsistentRead:         &r.Strong, ScanIndexForward: aws.Bool(!r.Backwards),
+		Limit:                limit(r.Limit),
 		ProjectionExpression: x.projection(r.Only), ReturnConsumedCapacity: e.capacity(),
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = x.names, x.values
@@ -168,7 +171,8 @@ func (e *Engine) query(ctx context.Context, r ddb.Query) (ddb.Answer, error) {
 	if err != nil {
 		return ddb.Answer{}, err
 	}
-	return ddb.Answer{Items: all(out.Items), Next: FromSDK(out.LastEvaluatedKey), Units: units(out.ConsumedCapacity, false)}, nil
+	return ddb.Answer{Items: all(out.Items), Next: FromSDK(out.LastEvaluatedKey),
+		Units: units(out.ConsumedCapacity, false)}, nil
 }
 
 func (e *Engine) scan(ctx context.Context, r ddb.Scan) (ddb.Answer, error) {
@@ -188,20 +192,24 @@ func (e *Engine) scan(ctx context.Context, r ddb.Scan) (ddb.Answer, error) {
 	if err != nil {
 		return ddb.Answer{}, err
 	}
-	return ddb.Answer{Items: all(out.Items), Next: FromSDK(out.LastEvaluatedKey), Units: units(out.ConsumedCapacity, false)}, nil
+	return ddb.Answer{Items: all(out.Items), Next: FromSDK(out.LastEvaluatedKey),
+		Units: units(out.ConsumedCapacity, false)}, nil
 }
 
 func (e *Engine) batchGet(ctx context.Context, r ddb.BatchGet) (ddb.Answer, error) {
 	var x expression
-	asked := types.KeysAndAttributes{ConsistentRead: &r.Strong, Keys: allToSDK(r.Keys), ProjectionExpression: x.projection(r.Only)}
+	asked := types.KeysAndAttributes{ConsistentRead: &r.Strong, Keys: allToSDK(r.Keys),
+		ProjectionExpression: x.projection(r.Only)}
 	asked.ExpressionAttributeNames = x.names
 	out, err := e.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-		RequestItems: map[string]types.KeysAndAttributes{r.Table.Name: asked}, ReturnConsumedCapacity: e.capacity(),
+		RequestItems:           map[string]types.KeysAndAttributes{r.Table.Name: asked},
+		ReturnConsumedCapacity: e.capacity(),
 	})
 	if err != nil {
 		return ddb.Answer{}, err
 	}
-	a := ddb.Answer{Items: all(out.Responses[r.Table.Name]), Left: all(out.UnprocessedKeys[r.Table.Name].Keys)}
+	a := ddb.Answer{Items: all(out.Responses[r.Table.Name]),
+		Left: all(out.UnprocessedKeys[r.Table.Name].Keys)}
 	for i := range out.ConsumedCapacity {
 		a.Units = a.Units.Plus(units(&out.ConsumedCapacity[i], false))
 	}
@@ -217,7 +225,8 @@ func (e *Engine) batchWrite(ctx context.Context, r ddb.BatchWrite) (ddb.Answer, 
 		requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
 	}
 	out, err := e.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-		RequestItems: map[string][]types.WriteRequest{r.Table.Name: requests}, ReturnConsumedCapacity: e.capacity(),
+		RequestItems:           map[string][]types.WriteRequest{r.Table.Name: requests},
+		ReturnConsumedCapacity: e.capacity(),
 	})
 	if err != nil {
 		return ddb.Answer{}, err

@@ -23,8 +23,10 @@ func engines(t *testing.T) (*table.Definition, map[ddbtest.Kind]ddb.Engine) {
 	t.Helper()
 	def := &table.Definition{
 		Name: "differ" + ddbtest.Suffix(), TTL: "ttl",
-		Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
-		Index: table.Index{Name: "due", Partition: table.Key{Name: "n", Type: table.Number}, Sort: table.Key{Name: "t", Type: table.String}},
+		Partition: table.Key{Name: "p", Type: table.String},
+		Sort:      table.Key{Name: "s", Type: table.Number},
+		Index: table.Index{Name: "due", Partition: table.Key{Name: "n", Type: table.Number},
+			Sort: table.Key{Name: "t", Type: table.String}},
 	}
 	all := map[ddbtest.Kind]ddb.Engine{"memory": ddb.NewMemory(*def)}
 	for _, kind := range ddbtest.Servers(t) {
@@ -102,17 +104,21 @@ func TestEnginesAgree(t *testing.T) {
 			want := do(t.Context(), all["memory"], r)
 			for _, kind := range slices.Backward(ddbtest.Servers(t)) {
 				got := do(t.Context(), all[kind], r)
-				if slices.ContainsFunc(differences, func(k known) bool { return k.kind == kind && k.is(r, want, got) }) {
+				if slices.ContainsFunc(differences, func(k known) bool {
+					return k.kind == kind && k.is(r, want, got)
+				}) {
 					if ddb.Writes(r) {
 						return // from here on the tables differ
 					}
 					continue
 				}
-				if want.err == nil && got.err == nil && want.Units != got.Units && !chargedElsewise(kind, r, want) {
+				if want.err == nil && got.err == nil && want.Units != got.Units &&
+					!chargedElsewise(kind, r, want) {
 					rt.Fatalf("%s: %T %+v is charged %v, in memory %v", kind, r, r, got.Units, want.Units)
 				}
 				if diff := cmp.Diff(plain(r, want), plain(r, got)); diff != "" {
-					rt.Fatalf("%s: %T %+v: (-memory +server)\n%s\nmemory: %v\nserver: %v", kind, r, r, diff, want.err, got.err)
+					rt.Fatalf("%s: %T %+v: (-memory +server)\n%s\nmemory: %v\nserver: %v", kind, r, r, diff,
+						want.err, got.err)
 				}
 			}
 		}
@@ -130,16 +136,19 @@ var differences = []known{
 	{ddbtest.Dynoxide, "removes an element of what the item does not have", takesInvalid("is in nothing that the item has")},
 	{ddbtest.Dynoxide, "compares a path with itself", takesInvalid("is compared with itself")},
 	{ddbtest.Dynoxide, "compares values that have no order", takesInvalid("is compared with a value of the wrong type")},
-	{ddbtest.Dynoxide, "fills a list with nulls up to an element that is set beyond its end", func(r ddb.Request, _, server answer) bool {
-		update, ok := r.(ddb.Update)
-		return ok && server.Held && slices.ContainsFunc(update.Do, func(a ddb.Action) bool {
-			return a.Verb != ddb.Remove && a.Path == ddb.Path("l").Index(2)
-		})
-	}},
-	{ddbtest.DynamoDBLocal, "tells no next page where this one ends at the bound that was asked for", func(r ddb.Request, memory, server answer) bool {
-		q, ok := r.(ddb.Query)
-		return ok && !q.Where.IsZero() && len(server.Items) == q.Limit && !server.Next.Exists() && slices.EqualFunc(memory.Items, server.Items, ddb.Item.Equal)
-	}},
+	{ddbtest.Dynoxide, "fills a list with nulls up to an element that is set beyond its end",
+		func(r ddb.Request, _, server answer) bool {
+			update, ok := r.(ddb.Update)
+			return ok && server.Held && slices.ContainsFunc(update.Do, func(a ddb.Action) bool {
+				return a.Verb != ddb.Remove && a.Path == ddb.Path("l").Index(2)
+			})
+		}},
+	{ddbtest.DynamoDBLocal, "tells no next page where this one ends at the bound that was asked for",
+		func(r ddb.Request, memory, server answer) bool {
+			q, ok := r.(ddb.Query)
+			return ok && !q.Where.IsZero() && len(server.Items) == q.Limit && !server.Next.Exists() &&
+				slices.EqualFunc(memory.Items, server.Items, ddb.Item.Equal)
+		}},
 }
 
 // chargedElsewise reports whether a server charges a request otherwise than DynamoDB does: neither
@@ -161,6 +170,7 @@ func chargedElsewise(kind ddbtest.Kind, r ddb.Request, memory answer) bool {
 // takesInvalid is a difference of a server that does what DynamoDB refuses.
 func takesInvalid(problem string) func(r ddb.Request, memory, server answer) bool {
 	return func(_ ddb.Request, memory, server answer) bool {
-		return server.err == nil && errors.Is(memory.err, ddb.ErrInvalid) && strings.Contains(memory.err.Error(), problem)
+		return server.err == nil && errors.Is(memory.err, ddb.ErrInvalid) &&
+			strings.Contains(memory.err.Error(), problem)
 	}
 }

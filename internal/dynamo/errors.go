@@ -34,7 +34,8 @@ func kindOf(err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) {
 		switch api.ErrorCode() {
-		case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "LimitExceededException":
+		case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException",
+			"LimitExceededException":
 			return ddb.ErrThrottled
 		case "ResourceNotFoundException":
 			return ddb.ErrNoTable

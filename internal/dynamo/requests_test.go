@@ -14,13 +14,15 @@ import (
 func requests(def *table.Definition) *rapid.Generator[ddb.Request] {
 	return rapid.Custom(func(t *rapid.T) ddb.Request {
 		op := ddb.Op{Op: "random", Table: def}
-		switch rapid.SampledFrom([]string{"get", "put", "put", "update", "update", "update", "delete", "query", "query", "index", "scan", "batch get", "batch write"}).Draw(t, "kind") {
+		switch rapid.SampledFrom([]string{"get", "put", "put", "update", "update", "update", "delete",
+			"query", "query", "index", "scan", "batch get", "batch write"}).Draw(t, "kind") {
 		case "get":
 			return ddb.Get{Op: op, Key: keys().Draw(t, "key"), Strong: rapid.Bool().Draw(t, "strong")}
 		case "put":
 			return ddb.Put{Op: op, Item: items().Draw(t, "item"), If: optional(t)}
 		case "update":
-			return ddb.Update{Op: op, Key: keys().Draw(t, "key"), If: optional(t), Do: rapid.SliceOfN(actions(), 1, 4).Draw(t, "do"), Quiet: rapid.Bool().Draw(t, "quiet")}
+			return ddb.Update{Op: op, Key: keys().Draw(t, "key"), If: optional(t),
+				Do: rapid.SliceOfN(actions(), 1, 4).Draw(t, "do"), Quiet: rapid.Bool().Draw(t, "quiet")}
 		case "delete":
 			return ddb.Delete{Op: op, Key: keys().Draw(t, "key"), If: optional(t)}
 		case "query":
@@ -30,7 +32,8 @@ func requests(def *table.Definition) *rapid.Generator[ddb.Request] {
 		case "scan":
 			return ddb.Scan{Op: op, Filter: optional(t)}
 		case "batch get":
-			return ddb.BatchGet{Op: op, Keys: distinct().Draw(t, "keys"), Strong: rapid.Bool().Draw(t, "strong"), Only: only(t)}
+			return ddb.BatchGet{Op: op, Keys: distinct().Draw(t, "keys"),
+				Strong: rapid.Bool().Draw(t, "strong"), Only: only(t)}
 		}
 		return batchWrite(t, op)
 	})
@@ -56,7 +59,8 @@ func keyFields(p string, s int) ddb.Fields {
 
 func keys() *rapid.Generator[ddb.Item] {
 	return rapid.Custom(func(t *rapid.T) ddb.Item {
-		return keyFields(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "p"), rapid.IntRange(-1, 3).Draw(t, "s")).Item()
+		return keyFields(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "p"),
+			rapid.IntRange(-1, 3).Draw(t, "s")).Item()
 	})
 }
 
@@ -113,11 +117,14 @@ func valueOf(t *rapid.T, name ddb.Path) ddb.Value {
 	case "t":
 		return ddb.Text(rapid.SampledFrom([]string{"x", "xy", "z"}).Draw(t, "t"))
 	case "b":
-		return ddb.Blob([]byte(rapid.SampledFrom([]string{"", "\x00", "ab", strings.Repeat("b", 1500), strings.Repeat("c", 5000)}).Draw(t, "b")))
+		return ddb.Blob(
+			[]byte(rapid.SampledFrom([]string{"", "\x00", "ab", strings.Repeat("b", 1500),
+				strings.Repeat("c", 5000)}).Draw(t, "b")))
 	case "l":
 		return ddb.ListOf(rapid.SliceOfN(scalars(), 0, 3).Draw(t, "l")...)
 	case "m":
-		return ddb.MapOf(ddb.Fields{"x": scalars().Draw(t, "x"), "in": ddb.MapOf(ddb.Fields{"y": scalars().Draw(t, "y")})})
+		return ddb.MapOf(ddb.Fields{"x": scalars().Draw(t, "x"),
+			"in": ddb.MapOf(ddb.Fields{"y": scalars().Draw(t, "y")})})
 	case "set":
 		return sets(t)
 	case "ok":
@@ -146,13 +153,16 @@ func scalars() *rapid.Generator[ddb.Value] {
 	return rapid.OneOf(
 		numbers(),
 		rapid.Map(rapid.SampledFrom([]string{"", "a", "ab", "b"}), ddb.Text),
-		rapid.Map(rapid.SampledFrom([]string{"a", "ab", "b"}), func(s string) ddb.Value { return ddb.Blob([]byte(s)) }),
+		rapid.Map(rapid.SampledFrom([]string{"a", "ab", "b"}), func(s string) ddb.Value {
+			return ddb.Blob([]byte(s))
+		}),
 	)
 }
 
 // paths are attributes, and places within some.
 func paths() *rapid.Generator[ddb.Path] {
-	nested := []ddb.Path{ddb.Path("m").At("x"), ddb.Path("m").At("in").At("y"), ddb.Path("m").At("new"), ddb.Path("l").Index(0), ddb.Path("l").Index(2)}
+	nested := []ddb.Path{ddb.Path("m").At("x"), ddb.Path("m").At("in").At("y"),
+		ddb.Path("m").At("new"), ddb.Path("l").Index(0), ddb.Path("l").Index(2)}
 	return rapid.SampledFrom(append(nested, names...))
 }
 
@@ -240,7 +250,8 @@ func query(t *rapid.T, op ddb.Op) ddb.Query {
 	}
 	at := ddb.Int(int64(rapid.IntRange(-1, 3).Draw(t, "at")))
 	sort := ddb.Path("s")
-	q.Where = rapid.SampledFrom([]ddb.Cond{{}, sort.Eq(at), sort.Lt(at), sort.Le(at), sort.Gt(at), sort.Ge(at), sort.Between(ddb.Int(0), at)}).Draw(t, "where")
+	q.Where = rapid.SampledFrom([]ddb.Cond{{}, sort.Eq(at), sort.Lt(at), sort.Le(at), sort.Gt(at),
+		sort.Ge(at), sort.Between(ddb.Int(0), at)}).Draw(t, "where")
 	if q.Where.IsZero() && rapid.Bool().Draw(t, "goes on") {
 		q.After = keyFields(q.Partition.Str(), rapid.IntRange(-1, 3).Draw(t, "after")).Item()
 	}
@@ -254,7 +265,8 @@ func indexQuery(t *rapid.T, op ddb.Op) ddb.Query {
 	}
 	at := ddb.Text("xy")
 	sort := ddb.Path("t")
-	q.Where = rapid.SampledFrom([]ddb.Cond{{}, sort.Le(at), sort.Gt(at), sort.BeginsWith(ddb.Text("x"))}).Draw(t, "where")
+	q.Where = rapid.SampledFrom([]ddb.Cond{{}, sort.Le(at), sort.Gt(at),
+		sort.BeginsWith(ddb.Text("x"))}).Draw(t, "where")
 	return q
 }
 

@@ -78,13 +78,17 @@ func New(function string, readers []delivery.Reader) (*Caller, error) {
 	if function == "" || len(prefixes) == 0 {
 		return nil, nil
 	}
-	client, err := awscall.New(awscall.Lambda, awscall.Options{Retryer: aws.NopRetryer{}, Untraced: true})
-	return &Caller{function: function, prefixes: prefixes, client: client, moved: map[string]int64{}}, err
+	client, err := awscall.New(awscall.Lambda,
+		awscall.Options{Retryer: aws.NopRetryer{}, Untraced: true})
+	return &Caller{function: function, prefixes: prefixes, client: client, moved: map[string]int64{}},
+		err
 }
 
 // Moved notes the position that a queue was moved to.
 func (c *Caller) Moved(queue string, position int64) {
-	if !slices.ContainsFunc(c.prefixes, func(prefix string) bool { return strings.HasPrefix(queue, prefix) }) {
+	if !slices.ContainsFunc(c.prefixes, func(prefix string) bool {
+		return strings.HasPrefix(queue, prefix)
+	}) {
 		return
 	}
 	c.mu.Lock()
@@ -117,7 +121,8 @@ func (c *Caller) Flush(ctx context.Context) (taken, failed int) {
 		}
 		if err != nil {
 			c.pause(err)
-			slog.WarnContext(ctx, "process could not be called at once; the stream makes up for it", "queues", len(calls[i]), "error", err)
+			slog.WarnContext(ctx, "process could not be called at once; the stream makes up for it",
+				"queues", len(calls[i]), "error", err)
 			return
 		}
 		all.Add(1)

@@ -53,7 +53,8 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = json.Unmarshal(body, &event)
 	}
 	path := "/2015-03-31/functions/" + strings.ReplaceAll(function, ":", "%3A") + "/invocations"
-	if err != nil || r.URL.EscapedPath() != path || r.Header.Get("X-Amz-Invocation-Type") != "Event" || len(body) > 1<<20 {
+	if err != nil || r.URL.EscapedPath() != path || r.Header.Get("X-Amz-Invocation-Type") != "Event" ||
+		len(body) > 1<<20 {
 		l.Errorf("%v: %s with %d bytes", err, r.URL, len(body))
 	}
 	if trace := r.Header.Get("X-Amzn-Trace-Id"); trace != "" {
@@ -90,7 +91,8 @@ func newCaller(t *testing.T, readers ...delivery.Reader) *eager.Caller {
 // Nothing is called where nothing was moved. What is refused is not tried again.
 func TestFlush(t *testing.T) {
 	l := newLambda(t)
-	c := newCaller(t, delivery.Reader{Name: "a", Prefix: "shop/", Eager: true}, delivery.Reader{Name: "b", Prefix: "@acme/", Eager: true}, delivery.Reader{Name: "c"})
+	c := newCaller(t, delivery.Reader{Name: "a", Prefix: "shop/", Eager: true},
+		delivery.Reader{Name: "b", Prefix: "@acme/", Eager: true}, delivery.Reader{Name: "c"})
 	l.flushes(c, 0, 0)
 	c.Moved("other", 5)
 	l.flushes(c, 0, 0)
@@ -103,7 +105,8 @@ func TestFlush(t *testing.T) {
 		t.Errorf("called with %v, want %v", got, want)
 	}
 	l.flushes(c, 0, 0)
-	for _, l.status = range []int{http.StatusTooManyRequests, http.StatusForbidden, http.StatusInternalServerError} {
+	for _, l.status = range []int{http.StatusTooManyRequests, http.StatusForbidden,
+		http.StatusInternalServerError} {
 		c.Moved("shop/1", 6)
 		l.flushes(c, 0, 1)
 		l.flushes(c, 0, 0)
@@ -142,7 +145,8 @@ func TestNobodyAnswers(t *testing.T) {
 
 // TestNobodyIsEager: then there is nothing to call.
 func TestNobodyIsEager(t *testing.T) {
-	for name, readers := range map[string][]delivery.Reader{"": {{Eager: true}}, function: {{Name: "a"}}} {
+	for name, readers := range map[string][]delivery.Reader{"": {{Eager: true}},
+		function: {{Name: "a"}}} {
 		c, err := eager.New(name, readers)
 		if taken, failed := c.Flush(t.Context()); c != nil || err != nil || taken+failed != 0 {
 			t.Errorf("%q: %v, %v, %d and %d calls", name, c, err, taken, failed)

@@ -93,7 +93,8 @@ func TestAllow(t *testing.T) {
 		strings.Repeat("10.0.0.0/8,", 20) + "10.0.0.0/8": "at most 20",
 	} {
 		got, err := egress.ParseAllow(text)
-		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || got != nil) {
+		if (err == nil) != (want == "") ||
+			err != nil && (!strings.Contains(err.Error(), want) || got != nil) {
 			t.Errorf("%.60q: %v, %v; want %s", text, got, err, want)
 		}
 	}
@@ -139,7 +140,8 @@ func answers(t *testing.T, all ...string) egress.Lookup {
 // get asks a URL of the rules' transport, with a proxy in the environment that nobody may ask.
 func get(t *testing.T, rules egress.Rules, lookup egress.Lookup, text string) (int, error) {
 	t.Helper()
-	client := http.Client{Transport: egress.NewTransport(rules, lookup), CheckRedirect: egress.NoRedirect}
+	client := http.Client{Transport: egress.NewTransport(rules, lookup),
+		CheckRedirect: egress.NoRedirect}
 	// What is dialled by mistake most likely does not answer; what is dialled rightly is here.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -188,7 +190,8 @@ func TestForbiddenAddresses(t *testing.T) {
 // ours from it.
 func TestWhatIsSaidOfAName(t *testing.T) {
 	_, err := get(t, egress.Rules{}, answers(t, "10.1.2.3"), "https://db.inner.example/")
-	if !isForbidden(err) || strings.Contains(err.Error(), "10.1.2.3") || !strings.Contains(err.Error(), "not a public one") {
+	if !isForbidden(err) || strings.Contains(err.Error(), "10.1.2.3") ||
+		!strings.Contains(err.Error(), "not a public one") {
 		t.Error(err)
 	}
 }
@@ -201,11 +204,13 @@ func TestANameThatChangesItsAnswer(t *testing.T) {
 	loopback := netip.MustParsePrefix("127.0.0.1/32")
 	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{loopback}}
 	// It is asked for its addresses once a connection: a second answer is never dialled unseen.
-	lookup := answers(t, "127.0.0.1", "127.0.0.2", "169.254.169.254", "127.0.0.1 169.254.169.254", "127.0.0.1")
+	lookup := answers(t, "127.0.0.1", "127.0.0.2", "169.254.169.254", "127.0.0.1 169.254.169.254",
+		"127.0.0.1")
 	client := http.Client{Transport: egress.NewTransport(rules, lookup)}
 	var got []bool
 	for range 5 {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://rebind.example:"+strconv.Itoa(h.port), nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"http://rebind.example:"+strconv.Itoa(h.port), nil)
 		check.OK(t, err)
 		answer, err := client.Do(r)
 		if err == nil {
@@ -230,13 +235,15 @@ func TestTLSOrAllowed(t *testing.T) {
 		"http://127.0.0.1:1": false, "http://127.0.0.1": false, "http://93.184.216.34" + at: false, "http://10.0.0.1" + at: false,
 		"http://169.254.169.254" + at: false, "http://[::1]" + at: false,
 	} {
-		status, err := get(t, egress.Rules{Ports: []int{h.port}, Allow: loopback}, answers(t, "127.0.0.1"), text)
+		status, err := get(t, egress.Rules{Ports: []int{h.port}, Allow: loopback},
+			answers(t, "127.0.0.1"), text)
 		check.That(t, (!allowed || err == nil && status == 200) && (allowed || isForbidden(err)),
 			"%s: %d, %v", text, status, err)
 	}
 	_, err := get(t, egress.Rules{Ports: []int{h.port}}, nil, h.URL)
 	check.That(t, isForbidden(err), "nothing is allowed: %v", err)
-	everything := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}
+	everything := egress.Rules{Ports: []int{h.port},
+		Allow: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}
 	_, err = get(t, everything, nil, "http://169.254.169.254"+at)
 	check.That(t, isForbidden(err), "everything is allowed, and so are metadata services: %v", err)
 }
@@ -246,7 +253,8 @@ func TestDenied(t *testing.T) {
 	h := newHost(t, ok)
 	at := ":" + strconv.Itoa(h.port)
 	deny := check.Get(egress.ParseDeny("2600:1f18:1::/48, 127.0.0.0/30,93.184.216.0/24"))
-	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: deny}
+	rules := egress.Rules{Ports: []int{h.port},
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: deny}
 	for text, name := range map[string]string{
 		"https://[2600:1f18:1::5]" + at: "", "https://93.184.216.34" + at: "", "http://127.0.0.1" + at: "",
 		"https://inner.example" + at: "2600:1f18:1::5", "http://one.example" + at: "127.0.0.5 127.0.0.1", "https://other.example" + at: "::ffff:93.184.216.34",
@@ -254,7 +262,8 @@ func TestDenied(t *testing.T) {
 		_, err := get(t, rules, answers(t, name), text)
 		check.That(t, isForbidden(err), "%s: %v", text, err)
 	}
-	for _, text := range []string{"https://[2600:1f18:2::5]" + at, "https://1.1.1.1" + at, "http://127.0.0.4" + at} {
+	for _, text := range []string{"https://[2600:1f18:2::5]" + at, "https://1.1.1.1" + at,
+		"http://127.0.0.4" + at} {
 		u, err := egress.ParseURL(text)
 		if err == nil {
 			err = rules.Check(u)
@@ -270,9 +279,11 @@ func TestDenied(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	var h *host
 	h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "http://127.0.0.1:"+strconv.Itoa(h.port)+"/inner", http.StatusTemporaryRedirect)
+		http.Redirect(w, r, "http://127.0.0.1:"+strconv.Itoa(h.port)+"/inner",
+			http.StatusTemporaryRedirect)
 	})
-	status, err := get(t, egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, nil, h.URL)
+	status, err := get(t, egress.Rules{Ports: []int{h.port},
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, nil, h.URL)
 	check.That(t, err == nil && status == http.StatusTemporaryRedirect && h.asked == 1,
 		"%d, %v, %d requests", status, err, h.asked)
 }
@@ -282,7 +293,8 @@ func TestNoProxy(t *testing.T) {
 	h, proxy := newHost(t, ok), newHost(t, ok)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("HTTPS_PROXY", proxy.URL)
-	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	rules := egress.Rules{Ports: []int{h.port},
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	status, err := get(t, rules, answers(t, "127.0.0.1"), "http://name.example:"+strconv.Itoa(h.port))
 	check.That(t, err == nil && status == 200, "%d, %v", status, err)
 	check.That(t, proxy.asked == 0, "the proxy was asked")
@@ -295,14 +307,16 @@ func TestCertificates(t *testing.T) {
 	u := check.Get(url.Parse(h.URL))
 	number, err := strconv.Atoi(u.Port())
 	check.OK(t, err)
-	rules := egress.Rules{Ports: []int{number}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	rules := egress.Rules{Ports: []int{number},
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	_, err = get(t, rules, answers(t, "127.0.0.1"), "https://name.example:"+u.Port())
 	var bad *tls.CertificateVerificationError
 	check.That(t, errors.As(err, &bad), "a host with another's certificate: %v", err)
 }
 
 func FuzzParseURL(f *testing.F) {
-	for _, seed := range []string{"https://example.com/", "https://[::1]:80/", "http://a@b/", "https://0x7f.1", "https://%00"} {
+	for _, seed := range []string{"https://example.com/", "https://[::1]:80/", "http://a@b/",
+		"https://0x7f.1", "https://%00"} {
 		f.Add(seed)
 	}
 	rules := egress.Rules{}

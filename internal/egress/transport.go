@@ -121,6 +121,8 @@ func (d *dialer) addresses(ctx context.Context, host string) ([]netip.Addr, erro
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(all, func(a, b netip.Addr) int { return cmp.Compare(a.BitLen(), b.BitLen()) })
+	slices.SortStableFunc(all, func(a, b netip.Addr) int {
+		return cmp.Compare(a.BitLen(), b.BitLen())
+	})
 	return all, nil
 }

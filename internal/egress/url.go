@@ -78,7 +78,8 @@ func ParseURL(text string) (*url.URL, error) {
 func checkHost(host string) error {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" || a.Is4In6() {
-			return errors.New("has an address with a zone, or an IPv4 address that is written as an IPv6 one")
+			return errors.New(
+				"has an address with a zone, or an IPv4 address that is written as an IPv6 one")
 		}
 		return nil
 	}
@@ -87,12 +88,14 @@ func checkHost(host string) error {
 	}
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
-		if label == "" || len(label) > 63 || strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		if label == "" || len(label) > 63 ||
+			strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			return fmt.Errorf("has the host %.255q, which is no name: its parts must be 1 to 63 letters, digits and hyphens, and no dot may end it", host)
 		}
 	}
 	// 2130706433, 0x7f.1 and 0177.0.0.1 are addresses for some resolvers.
-	if last := strings.ToLower(labels[len(labels)-1]); strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+	if last := strings.ToLower(labels[len(labels)-1]); strings.Trim(last, "0123456789") == "" ||
+		strings.HasPrefix(last, "0x") {
 		return fmt.Errorf("has the host %.255q, which ends in a number and is no address as addresses are written", host)
 	}
 	return nil
@@ -114,7 +117,8 @@ func Port(u *url.URL) int {
 func (r Rules) Check(u *url.URL) error {
 	host := u.Hostname()
 	if !slices.Contains(r.ports(), Port(u)) {
-		return &ForbiddenError{host, fmt.Sprintf("is asked for at port %d: the ports %v are allowed", Port(u), r.ports())}
+		return &ForbiddenError{host,
+			fmt.Sprintf("is asked for at port %d: the ports %v are allowed", Port(u), r.ports())}
 	}
 	if u.Scheme == "http" && len(r.Allow) == 0 {
 		return &ForbiddenError{host, "is asked for without TLS: the URL must begin with https://"}
@@ -122,7 +126,8 @@ func (r Rules) Check(u *url.URL) error {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return r.checkAddress(host, a, u.Scheme == "http")
 	}
-	if name := strings.ToLower(host); len(r.Allow) == 0 && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+	if name := strings.ToLower(host); len(r.Allow) == 0 &&
+		(name == "localhost" || strings.HasSuffix(name, ".localhost")) {
 		return &ForbiddenError{host, "is this host itself"}
 	}
 	return nil

@@ -53,7 +53,8 @@ func read(t *testing.T, out *bytes.Buffer) []line {
 		for _, metric := range directive.Metrics {
 			var values []float64
 			var value float64
-			if json.Unmarshal(l.values[metric.Name], &values) != nil && json.Unmarshal(l.values[metric.Name], &value) != nil {
+			if json.Unmarshal(l.values[metric.Name], &values) != nil &&
+				json.Unmarshal(l.values[metric.Name], &value) != nil {
 				t.Errorf("metric %s has the value %s", metric.Name, l.values[metric.Name])
 			}
 			if len(values) > 100 {
@@ -134,7 +135,8 @@ func TestFlushOfADimension(t *testing.T) {
 		key := fmt.Sprint(string(l.values["tenant"]), l.AWS.CloudWatchMetrics[0].Dimensions)
 		seen[key] += string(l.values["Refused"]) + string(l.values["GapAge"])
 	}
-	want := map[string]string{"[[service function_name]]": "1", `"acme"[[service tenant]]`: "5", `"zoo"[[service tenant]]`: "4"}
+	want := map[string]string{"[[service function_name]]": "1", `"acme"[[service tenant]]`: "5",
+		`"zoo"[[service tenant]]`: "4"}
 	if !maps.Equal(seen, want) {
 		t.Errorf("%v, want %v", seen, want)
 	}

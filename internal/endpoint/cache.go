@@ -38,7 +38,8 @@ type cached struct {
 }
 
 // NewCache returns a Cache of what of says, such as [Store.Of].
-func NewCache(of func(ctx context.Context, consumer, queue string) (Endpoint, error), now func() time.Time) *Cache {
+func NewCache(of func(ctx context.Context, consumer, queue string) (Endpoint, error),
+	now func() time.Time) *Cache {
 	return &Cache{of: of, now: now, all: map[cacheKey]cached{}}
 }
 
@@ -88,7 +89,8 @@ func (c *Cache) known(consumer, queue string) cached {
 	return c.all[cacheKey{consumer, queue}]
 }
 
-func (c *Cache) look(ctx context.Context, consumer, queue string, glanced time.Time) (cached, error) {
+func (c *Cache) look(ctx context.Context, consumer, queue string,
+	glanced time.Time) (cached, error) {
 	now := c.now()
 	e, err := c.of(ctx, consumer, queue)
 	none := errors.Is(err, ErrNone)

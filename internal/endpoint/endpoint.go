@@ -89,7 +89,8 @@ func (p Place) Validate() error {
 	}
 	switch field := p.field(); {
 	case len(p.Name) > MaxName:
-		return invalid.New(invalid.TooLarge, field, fmt.Sprintf("has %d bytes: an endpoint takes %d", len(p.Name), MaxName))
+		return invalid.New(invalid.TooLarge, field,
+			fmt.Sprintf("has %d bytes: an endpoint takes %d", len(p.Name), MaxName))
 	case !p.Prefix:
 		return cursor.ValidateQueue(p.Name)
 	case p.Name != "" && !strings.HasSuffix(p.Name, "/"):
@@ -153,7 +154,8 @@ type Store struct {
 // NewStore returns the store on an engine that has the consumers and the operations table: see
 // [delivery.Names.Tables].
 func NewStore(engine ddb.Engine, tables []table.Definition, now func() time.Time) *Store {
-	return &Store{engine: engine, table: tables[0], operations: delivery.NewStore(engine, tables[:2]), now: now}
+	return &Store{engine: engine, table: tables[0], operations: delivery.NewStore(engine, tables[:2]),
+		now: now}
 }
 
 const (
@@ -178,7 +180,8 @@ func (p Place) sort() string { return keysBegin + p.field() + " " + p.Name + " "
 func placeOf(sort string) Place {
 	field, rest, _ := strings.Cut(strings.TrimPrefix(sort, keysBegin), " ")
 	space := max(strings.LastIndexByte(rest, ' '), 0)
-	return Place{Consumer: strings.TrimPrefix(rest[space:], " "), Name: rest[:space], Prefix: field == "prefix"}
+	return Place{Consumer: strings.TrimPrefix(rest[space:], " "), Name: rest[:space],
+		Prefix: field == "prefix"}
 }
 
 func (p Place) key() ddb.Item {
@@ -188,16 +191,20 @@ func (p Place) key() ddb.Item {
 var endpoints = ddb.NewCodec[Endpoint]("endpoint", layout, layout)
 
 func encode(e Endpoint) ddb.Item {
-	return endpoints.Item(&e, attrQueue.Set(partitionOf(e.tenant())), attrConsumer.Set(ddb.Text(e.sort())))
+	return endpoints.Item(&e, attrQueue.Set(partitionOf(e.tenant())),
+		attrConsumer.Set(ddb.Text(e.sort())))
 }
 
 func decode(it ddb.Item) (Endpoint, error) {
-	return endpoints.Decode(it, func(e *Endpoint, d *ddb.Decoder) { e.Place = placeOf(d.Text(attrConsumer)) })
+	return endpoints.Decode(it, func(e *Endpoint, d *ddb.Decoder) {
+		e.Place = placeOf(d.Text(attrConsumer))
+	})
 }
 
 // get reads an endpoint: half a read unit, or a whole one where it is strong.
 func (s *Store) get(ctx context.Context, p Place, strong bool) (Endpoint, bool, error) {
-	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "endpoint", Table: &s.table}, Key: p.key(), Strong: strong})
+	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "endpoint", Table: &s.table}, Key: p.key(),
+		Strong: strong})
 	if err != nil || !a.Item.Exists() {
 		return Endpoint{Place: p}, false, err
 	}
@@ -271,7 +278,8 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 	if u, err := url.Parse(c.URL); err == nil {
 		host = u.Host
 	}
-	request := map[string]string{"host": host, "rotate": strconv.FormatBool(c.Rotate), "paused": strconv.FormatBool(c.Paused != "")}
+	request := map[string]string{"host": host, "rotate": strconv.FormatBool(c.Rotate),
+		"paused": strconv.FormatBool(c.Paused != "")}
 	err = s.noted(ctx, c.Place, "endpoint", c.Paused, request, c.Who, func() error {
 		for range maxTries {
 			e, fresh = s.changed(before, c), !there || c.Rotate
@@ -282,7 +290,8 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 			if !there {
 				unchanged = attrQueue.Missing()
 			}
-			a, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put endpoint", Table: &s.table}, Item: encode(e), If: unchanged})
+			a, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put endpoint", Table: &s.table},
+				Item: encode(e), If: unchanged})
 			if err != nil {
 				return err
 			}
@@ -301,7 +310,8 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 	return e, fresh, err
 }
 
-var errNoURL = invalid.New(invalid.Missing, "url", "is missing: there is no endpoint yet whose URL could stay as it is")
+var errNoURL = invalid.New(invalid.Missing, "url",
+	"is missing: there is no endpoint yet whose URL could stay as it is")
 
 // mayBeMade reports why a new endpoint may not be made.
 func (s *Store) mayBeMade(ctx context.Context, c Change) error {
@@ -350,28 +360,16 @@ func newSecret() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(key)
 }
 
-// Delete takes an endpoint away. The error is [ErrNone] where it is not there. 3 write units.
-//
-// Lost response: the same again finds none. Another did it first: the same. We die right after:
-// nothing is left to do but to note that it was done.
-func (s *Store) Delete(ctx context.Context, p Place, who delivery.Who) error {
-	return s.noted(ctx, p, "removeEndpoint", "", nil, who, func() error {
-		a, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "delete endpoint", Table: &s.table}, Key: p.key(), If: attrQueue.Exists()})
-		if err == nil && !a.Held {
-			return ErrNone
-		}
-		return err
-	})
-}
-
 // noted does something, and has it on record before and after.
-func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked map[string]string, who delivery.Who, do func() error) error {
+func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked map[string]string,
+	who delivery.Who, do func() error) error {
 	name := p.Name
 	if name == "" {
 		name = "/" // the prefix of all
 	}
 	o := delivery.Operation{
-		Queue: name, Consumer: p.Consumer, At: ddb.ToMillis(s.now()), Op: strings.ToLower(rand.Text()), Kind: kind, Seq: -1,
+		Queue: name, Consumer: p.Consumer, At: ddb.ToMillis(s.now()), Op: strings.ToLower(rand.Text()),
+		Kind: kind, Seq: -1,
 		Reason: reason, Request: asked, Who: who,
 	}
 	if err := s.operations.Requests(request.Inside{}).RecordOperation(ctx, o); err != nil {
@@ -385,67 +383,6 @@ func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked m
 	return err
 }
 
-// EraseQueue deletes the endpoints of a queue that was erased, those of its name, whichever
-// consumer they are for. Half a read unit or one, and a write unit for each.
-//
-// Lost response, another did it first: it is gone. We die right after: the sweep comes to the queue
-// again. One that is put meanwhile, by a call that looked at the queue before, is found by a later
-// look: there is one when an hour is over.
-func (s *Store) EraseQueue(ctx context.Context, queue string) (left bool, err error) {
-	if len(queue) > MaxName {
-		return false, nil
-	}
-	p := Place{Name: queue}
-	// Also of queues whose names go on behind a space.
-	_, err = s.erase(ctx, p.tenant(), p.sort(), func(found Place) bool { return found.Name == queue })
-	return false, err
-}
-
-// EraseTenant deletes all endpoints of a tenant whose queues were erased, and returns how many
-// there were: before that, queues would be left that wait for one. 2 write units for the record of
-// it where there are any, and one for each.
-//
-// Lost response, another did it first: they are gone. We die right after: the operator repeats the
-// order, since there was no answer.
-func (s *Store) EraseTenant(ctx context.Context, of, reason string, who delivery.Who) (n int, err error) {
-	if there, _, err := s.List(ctx, of, "", "", 1); err != nil || len(there) == 0 {
-		return 0, err
-	}
-	all := Place{Name: tenant.Name(of, ""), Prefix: true}
-	err = s.noted(ctx, all, "erase", reason, nil, who, func() (err error) {
-		n, err = s.erase(ctx, of, keysBegin, func(Place) bool { return true })
-		return err
-	})
-	return n, err
-}
-
-// erase deletes those of a tenant's endpoints whose sort keys begin so, and that are meant.
-func (s *Store) erase(ctx context.Context, of, begins string, meant func(Place) bool) (n int, err error) {
-	query := ddb.Query{
-		Op: ddb.Op{Op: "endpoints to erase", Table: &s.table}, Partition: partitionOf(of), Where: attrConsumer.BeginsWith(ddb.Text(begins)),
-		Limit: pageSize, Strong: true,
-	}
-	for {
-		a, err := s.engine.Do(ctx, query)
-		if err != nil {
-			return n, err
-		}
-		for _, it := range a.Items {
-			p := placeOf(it.Get(attrConsumer).Str())
-			if !meant(p) {
-				continue
-			}
-			if _, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "erase endpoint", Table: &s.table}, Key: p.key()}); err != nil {
-				return n, err
-			}
-			n++
-		}
-		if query.After = a.Next; !a.Next.Exists() {
-			return n, nil
-		}
-	}
-}
-
 // pageSize is how many endpoints are read at once.
 const pageSize = 1000
 
@@ -453,15 +390,18 @@ const pageSize = 1000
 // queues' before prefixes, after a token; next is empty after the last page. Where a consumer is
 // named a page has those of its own among the next 1,000, so that it may be empty and not the last.
 // 1 read unit for each 8 KB.
-func (s *Store) List(ctx context.Context, tenant, consumer, after string, limit int) (page []Endpoint, next string, err error) {
+func (s *Store) List(ctx context.Context, tenant, consumer, after string,
+	limit int) (page []Endpoint, next string, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "endpoints", Table: &s.table}, Partition: partitionOf(tenant), Where: attrConsumer.BeginsWith(ddb.Text(keysBegin)), Limit: limit,
+		Op: ddb.Op{Op: "endpoints", Table: &s.table}, Partition: partitionOf(tenant),
+		Where: attrConsumer.BeginsWith(ddb.Text(keysBegin)), Limit: limit,
 	}
 	if consumer != "" {
 		query.Limit = pageSize
 	}
 	if after != "" {
-		query.After = ddb.Fields{attrQueue: partitionOf(tenant), attrConsumer: ddb.Text(keysBegin + after)}.Item()
+		query.After = ddb.Fields{attrQueue: partitionOf(tenant),
+			attrConsumer: ddb.Text(keysBegin + after)}.Item()
 	}
 	a, err := s.engine.Do(ctx, query)
 	if err != nil {
@@ -484,5 +424,6 @@ func (s *Store) List(ctx context.Context, tenant, consumer, after string, limit 
 
 // ValidAfter reports whether a token may be one that [Store.List] gave.
 func ValidAfter(after string) bool {
-	return len(keysBegin)+len(after) <= 1024 && (strings.HasPrefix(after, "queue ") || strings.HasPrefix(after, "prefix "))
+	return len(keysBegin)+len(after) <= 1024 &&
+		(strings.HasPrefix(after, "queue ") || strings.HasPrefix(after, "prefix "))
 }

@@ -33,10 +33,12 @@ func TestATenantsEndpointsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, field := range map[string]string{"@acme/more": "queue", "@acme/": "prefix", "@acme/shop/": "prefix"} {
+	for name, field := range map[string]string{"@acme/more": "queue", "@acme/": "prefix",
+		"@acme/shop/": "prefix"} {
 		meter.Take()
 		var wrong *invalid.Error
-		if err := put(name); !errors.As(err, &wrong) || wrong.Field != field || !strings.Contains(wrong.Problem, "1000") || meter.Take().Writes > 0 {
+		if err := put(name); !errors.As(err, &wrong) || wrong.Field != field ||
+			!strings.Contains(wrong.Problem, "1000") || meter.Take().Writes > 0 {
 			t.Errorf("%s: %v; want that %s and the bound are named, and nothing written", name, err, field)
 		}
 	}
@@ -45,7 +47,8 @@ func TestATenantsEndpointsAreBounded(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if err := s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"}, delivery.Who{}); err != nil {
+	if err := s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"},
+		delivery.Who{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := put("@acme/more"); err != nil {

@@ -29,7 +29,8 @@ const (
 
 // varies finds what varies, the longest kind of it first. Its groups: a quoted text, a URL's
 // beginning, its rest, an ARN, the words before an HTTP status, the status, and a word.
-var varies = regexp.MustCompile(`("(?:\\.|[^"\\\n])*"|` + "`[^`\n]*`" + `|“[^”\n]*”|\B'(?:\\.|[^'\\\n])*')` +
+var varies = regexp.MustCompile(`("(?:\\.|[^"\\\n])*"|` + "`[^`\n]*`" +
+	`|“[^”\n]*”|\B'(?:\\.|[^'\\\n])*')` +
 	`|\b([A-Za-z][A-Za-z0-9+.-]*://[^\s/?"'<>)\]}]+)([^\s"'<>)\]}]*)` +
 	`|\b(arn:[a-z0-9-]+:[^\s"'<>)\]},;]+)` +
 	`|((?i:\b(?:HTTP|status|status ?code|answered|code)[:= ]{1,2}))([1-5][0-9][0-9])\b` +
@@ -49,8 +50,9 @@ const (
 // parenthesised finds values that databases quote by parentheses, such as those of (id)=(7).
 var parenthesised = regexp.MustCompile(`=\([^()\n]*\)`)
 
-// Group returns the group of an error's text: without the ids, numbers, ARNs, hexadecimal digits, quoted values and variable parts of
-// URLs in it. The HTTP status behind words such as "status" stays, because 404 and 500 have different causes. A group is its own group.
+// Group returns the group of an error's text: without the ids, numbers, ARNs, hexadecimal digits,
+// quoted values and variable parts of URLs in it. The HTTP status behind words such as "status"
+// stays, because 404 and 500 have different causes. A group is its own group.
 func Group(text string) string {
 	if len(text) > longest {
 		text = text[:longest]
@@ -95,7 +97,8 @@ func once(text string) string {
 	return shorten(b.String())
 }
 
-// urlOf keeps what is the same in the URLs of one endpoint: scheme, host and the segments that are words.
+// urlOf keeps what is the same in the URLs of one endpoint: scheme, host and the segments that are
+// words.
 func urlOf(head, rest string) string {
 	head, endOfHead := cutEnd(head)
 	rest, end := cutEnd(rest)
@@ -143,10 +146,12 @@ func wordOf(w string) string {
 	return many.ReplaceAllString(w, something)
 }
 
-// minOpaque is how long an id of letters and digits is at least, minHex how long one of hexadecimal letters alone.
+// minOpaque is how long an id of letters and digits is at least, minHex how long one of hexadecimal
+// letters alone.
 const minOpaque, minHex = 8, 12
 
-// opaque reports whether a piece of a word looks like an id: long, with digits among its letters, or hexadecimal.
+// opaque reports whether a piece of a word looks like an id: long, with digits among its letters,
+// or hexadecimal.
 func opaque(piece string) bool {
 	letters, numbers, hex := 0, 0, 0
 	for _, r := range piece {

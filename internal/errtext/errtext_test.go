@@ -86,7 +86,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-var statuses = regexp.MustCompile(`(?i)\b(HTTP|status|status ?code|answered|code)[:= ]{1,2}[1-5][0-9][0-9]\b`)
+var statuses = regexp.MustCompile(
+	`(?i)\b(HTTP|status|status ?code|answered|code)[:= ]{1,2}[1-5][0-9][0-9]\b`)
 
 // FuzzGroup: a group is short, has no number but a status, and is its own group.
 func FuzzGroup(f *testing.F) {

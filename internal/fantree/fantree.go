@@ -54,7 +54,7 @@ func Fanned(tag, id, token string) (xorack.Edge, error) {
 	}
 	edge, err := xorack.ParseEdge(token)
 	if err != nil {
-		const asAnswered = "edge is %q: %w; give the token as the answer to the create, done or fan has it"
+		const asAnswered = "edge is %q: %w; give the token as the answer to create, done or fan has it"
 		return edge, fmt.Errorf(asAnswered, token, err)
 	}
 	if _, name := tenant.Split(edge.Tag()); tag != edge.Tag() && tag != name {

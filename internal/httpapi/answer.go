@@ -27,7 +27,8 @@ type Text struct {
 func (r *Request) Answer(status int, document any) (json.RawMessage, error) {
 	if text, is := document.(Text); is {
 		// What a sender sent must not become a page.
-		headers := map[string]string{"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
+		headers := map[string]string{"content-type": "text/plain; charset=utf-8",
+			"x-content-type-options": "nosniff"}
 		maps.Copy(headers, text.Headers)
 		return strictjson.Marshal(response{StatusCode: status, Headers: headers, Body: text.Text})
 	}
@@ -49,7 +50,8 @@ func (r *Request) Problem(p *Problem) (json.RawMessage, error) {
 	return r.write(p.Status, headers, p.document())
 }
 
-func (r *Request) write(status int, headers map[string]string, document any) (json.RawMessage, error) {
+func (r *Request) write(status int, headers map[string]string,
+	document any) (json.RawMessage, error) {
 	body, err := strictjson.Marshal(document)
 	if err != nil || r.shape == direct {
 		return body, err

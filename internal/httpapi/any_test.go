@@ -32,7 +32,9 @@ func TestAnyBody(t *testing.T) {
 			"key":   {`{"content-type":"application/json","idempotency-key":"` + strings.Repeat("k", 2000) + `"}`, `"{}"`, "{}"},
 		} {
 			got = nil
-			answer, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), json.RawMessage(`{"rawPath":"/x","headers":`+test.headers+`,"body":`+test.body+`,"requestContext":{"http":{"method":"POST"}}}`))
+			answer, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(),
+				json.RawMessage(`{"rawPath":"/x","headers":`+test.headers+`,"body":`+test.body+
+					`,"requestContext":{"http":{"method":"POST"}}}`))
 			check.OK(t, err)
 			switch {
 			case api.Any == nil && got != nil:

@@ -70,7 +70,8 @@ type Call struct {
 
 // Handle is the handler of the function. A caller's mistake is a problem document, never a function
 // error. Errors is counted here.
-func (a *API) Handle(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (answer json.RawMessage, err error) {
+func (a *API) Handle(ctx context.Context, metrics *emf.Metrics,
+	raw json.RawMessage) (answer json.RawMessage, err error) {
 	c := &Call{Metrics: metrics}
 	defer func() {
 		if r := recover(); r != nil {
@@ -105,7 +106,8 @@ func (c *Call) failed(p *Problem) (json.RawMessage, error) {
 	return c.Problem(p)
 }
 
-func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int, document any, err error) {
+func (a *API) do(ctx context.Context, c *Call,
+	raw json.RawMessage) (status int, document any, err error) {
 	if alias := aliasOf(ctx); a.Aliases[alias] != nil {
 		c.Request = Request{Direct: true, Alias: alias, Body: raw}
 		if err = c.checkJSON(); err != nil {
@@ -157,7 +159,8 @@ func (a *API) route(ctx context.Context, c *Call) (Operation, error) {
 	routes, door := a.Doors[aliasOf(ctx)]
 	switch {
 	case door && c.Direct:
-		return nil, invalid.New(invalid.Misplaced, "event", "is a direct invoke: this alias is for requests to its function URL")
+		return nil, invalid.New(invalid.Misplaced, "event",
+			"is a direct invoke: this alias is for requests to its function URL")
 	case c.Direct:
 		return a.Direct(c)
 	case !door:
@@ -209,7 +212,8 @@ func listed(names []string, before string) (list string) {
 // Direct finds the operation of a direct invoke among the routes: the one that its client context
 // names, or the member "operation" of its document, or, without one, what unnamed says of its
 // members. It makes the document's other members what HTTP has.
-func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call) (Operation, error) {
+func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call) (
+	Operation, error) {
 	return func(c *Call) (Operation, error) {
 		members, err := strictjson.Members(c.Body)
 		if err != nil {
@@ -239,7 +243,8 @@ func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call
 			}
 		}
 		last := len(names) - 1
-		return nil, invalid.New(invalid.Unknown, "operation", "must be "+strings.Join(names[:last], ", ")+" or "+names[last])
+		return nil, invalid.New(invalid.Unknown, "operation",
+			"must be "+strings.Join(names[:last], ", ")+" or "+names[last])
 	}
 }
 

@@ -101,7 +101,8 @@ func notLikeAnEvent(raw json.RawMessage) error {
 		RequestContext json.RawMessage `json:"requestContext"`
 	}
 	if json.Unmarshal(raw, &event) == nil && len(event.RequestContext) > 0 {
-		return invalid.New(invalid.Malformed, "requestContext", "is that of an event which cannot be read")
+		return invalid.New(invalid.Malformed, "requestContext",
+			"is that of an event which cannot be read")
 	}
 	return nil
 }

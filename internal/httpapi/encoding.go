@@ -20,7 +20,8 @@ func (r *Request) unpack() error {
 	case "gzip", "x-gzip":
 	default:
 		return &Problem{
-			Status: http.StatusUnsupportedMediaType, Type: "encoding", Title: "The body has an encoding that is not taken",
+			Status: http.StatusUnsupportedMediaType, Type: "encoding",
+			Title: "The body has an encoding that is not taken",
 			Errors: []FieldError{{
 				Field: "content-encoding", Code: invalid.Unknown, Detail: fmt.Sprintf("is %.40q: it must be gzip, or missing", given),
 			}},
@@ -30,7 +31,8 @@ func (r *Request) unpack() error {
 	body, err := gunzip(r.Body)
 	switch {
 	case err != nil:
-		return invalid.New(invalid.Malformed, RequestBody, "is not gzip, and its Content-Encoding says so: "+err.Error())
+		return invalid.New(invalid.Malformed, RequestBody,
+			"is not gzip, and its Content-Encoding says so: "+err.Error())
 	case len(body) > MaxBody:
 		return tooLarge()
 	}
@@ -51,6 +53,7 @@ func gunzip(packed []byte) ([]byte, error) {
 func tooLarge() *Problem {
 	return &Problem{
 		Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
-		Errors: []FieldError{{Field: RequestBody, Code: invalid.TooLarge, Detail: fmt.Sprintf("has more than %d bytes", MaxBody)}},
+		Errors: []FieldError{{Field: RequestBody, Code: invalid.TooLarge,
+			Detail: fmt.Sprintf("has more than %d bytes", MaxBody)}},
 	}
 }

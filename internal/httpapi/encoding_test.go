@@ -30,12 +30,15 @@ func zipped(t testing.TB, text string, n int) []byte {
 }
 
 // post answers a request with its body, its key and a header: "status text".
-func post(t testing.TB, headers map[string]string, body []byte) (status int, document string, answered map[string]string) {
+func post(t testing.TB, headers map[string]string,
+	body []byte) (status int, document string, answered map[string]string) {
 	t.Helper()
 	api := &httpapi.API{
-		Routes: []httpapi.Route{{Method: http.MethodPost, Resource: "messages", Do: func(_ context.Context, c *httpapi.Call) (int, any, error) {
-			return http.StatusOK, fmt.Sprintf("%s|%s|%s", c.Body, c.IdempotencyKey, c.Headers["x-name"]), nil
-		}}},
+		Routes: []httpapi.Route{{Method: http.MethodPost, Resource: "messages",
+			Do: func(_ context.Context, c *httpapi.Call) (int, any, error) {
+				return http.StatusOK, fmt.Sprintf("%s|%s|%s", c.Body, c.IdempotencyKey, c.Headers["x-name"]),
+					nil
+			}}},
 	}
 	event := check.Get(json.Marshal(map[string]any{
 		"version": "2.0", "rawPath": "/messages", "headers": headers, "requestContext": map[string]any{"http": map[string]any{"method": "POST"}},

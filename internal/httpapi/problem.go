@@ -85,7 +85,8 @@ func (p *Problem) Code() string {
 const typeInvalid = "invalid"
 
 func (p *Problem) document() map[string]any {
-	document := map[string]any{"type": ProblemBase + p.Type, "code": p.Code(), "title": p.Title, "status": p.Status}
+	document := map[string]any{"type": ProblemBase + p.Type, "code": p.Code(), "title": p.Title,
+		"status": p.Status}
 	if detail := p.Error(); detail != "" {
 		document["detail"] = detail
 	}
@@ -102,6 +103,7 @@ func (p *Problem) document() map[string]any {
 func NotJSON() *Problem {
 	return &Problem{
 		Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
-		Errors: []FieldError{{Field: "content-type", Code: invalid.Malformed, Detail: "must be application/json or end in +json"}},
+		Errors: []FieldError{{Field: "content-type", Code: invalid.Malformed,
+			Detail: "must be application/json or end in +json"}},
 	}
 }

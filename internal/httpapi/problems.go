@@ -26,7 +26,8 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 	case errors.As(err, &wrong):
 		return fieldProblem(newFieldError(scope, wrong), wrong)
 	case errors.As(err, &noTenant):
-		return &Problem{Status: http.StatusForbidden, Type: "no-tenant", Title: "The caller is no tenant", Detail: noTenant.Why}
+		return &Problem{Status: http.StatusForbidden, Type: "no-tenant", Title: "The caller is no tenant",
+			Detail: noTenant.Why}
 	case errors.As(err, &missing):
 		return &Problem{
 			Status: http.StatusGone, Type: "deleted", Title: "The message has been deleted",
@@ -47,7 +48,8 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 		slog.WarnContext(ctx, "the tables did not answer", "error", err)
 		return &Problem{
 			Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
-			Detail: "the tables are throttled or did not answer; repeating the request is safe", RetryAfter: 1,
+			Detail:     "the tables are throttled or did not answer; repeating the request is safe",
+			RetryAfter: 1,
 		}
 	}
 	slog.ErrorContext(ctx, "unexpected", "error", err)
@@ -56,16 +58,20 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 
 // fieldProblem is the problem of a field that can never be accepted.
 func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
-	p := &Problem{Status: http.StatusBadRequest, Type: typeInvalid, Title: "The request is not valid", Errors: []FieldError{f}}
+	p := &Problem{Status: http.StatusBadRequest, Type: typeInvalid, Title: "The request is not valid",
+		Errors: []FieldError{f}}
 	switch {
 	case errors.Is(wrong, tenancy.ErrNotYours):
-		p.Status, p.Type, p.Title = http.StatusForbidden, "not-yours", "The request names what is another's"
+		p.Status, p.Type, p.Title = http.StatusForbidden, "not-yours",
+			"The request names what is another's"
 	case errors.Is(wrong, cursor.ErrErased):
 		p.Status, p.Type, p.Title = http.StatusGone, "erased", "The queue was erased"
 	case errors.Is(wrong, cursor.ErrFixed):
-		p.Status, p.Type, p.Title = http.StatusConflict, "setting-fixed", "The setting cannot be changed: the queue was created with it"
+		p.Status, p.Type, p.Title = http.StatusConflict, "setting-fixed",
+			"The setting cannot be changed: the queue was created with it"
 	case isMessage(wrong) && wrong.Code == invalid.TooLarge:
-		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large", "The message is too large"
+		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large",
+			"The message is too large"
 	}
 	return p
 }
@@ -73,12 +79,14 @@ func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
 // isMessage reports whether the field is the body of a message that is put, or all that are put
 // under one id.
 func isMessage(wrong *invalid.Error) bool {
-	return (wrong.Field == "body" || wrong.Field == "messages") && (len(wrong.At) == 0 || wrong.At[0].List == "messages")
+	return (wrong.Field == "body" || wrong.Field == "messages") &&
+		(len(wrong.At) == 0 || wrong.At[0].List == "messages")
 }
 
 func unexpected() *Problem {
 	return &Problem{
-		Status: http.StatusInternalServerError, Type: "unexpected", Title: "Something is wrong on our side",
+		Status: http.StatusInternalServerError, Type: "unexpected",
+		Title:  "Something is wrong on our side",
 		Detail: "repeating the request is safe",
 	}
 }

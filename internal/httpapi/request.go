@@ -139,7 +139,8 @@ func decode(raw json.RawMessage) (Request, error) {
 	if e.IsBase64Encoded {
 		body, err := base64.StdEncoding.DecodeString(string(r.Body))
 		if err != nil {
-			return r, invalid.New(invalid.Malformed, RequestBody, "is not base64, and the event says so: "+err.Error())
+			return r, invalid.New(invalid.Malformed, RequestBody,
+				"is not base64, and the event says so: "+err.Error())
 		}
 		r.Body = body
 	}
@@ -158,7 +159,8 @@ func decode(raw json.RawMessage) (Request, error) {
 func (r *Request) checkUTF8(raw json.RawMessage) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		if strings.ContainsRune(r.Headers[name], utf8.RuneError) {
-			return invalid.New(invalid.Malformed, name, "has a byte that is not UTF-8: send UTF-8, or ASCII with percent signs")
+			return invalid.New(invalid.Malformed, name,
+				"has a byte that is not UTF-8: send UTF-8, or ASCII with percent signs")
 		}
 	}
 	if !utf8.Valid(raw) {
@@ -184,14 +186,15 @@ func (r *Request) setHeaders(headers map[string]string) {
 // keyItem is a structured field's item that is a string, with parameters (RFC 9651, section 3.3).
 var keyItem = func() *regexp.Regexp {
 	const text = `"(?:[ !#-\[\]-~]|\\["\\])*"`
-	const value = `-?[0-9]{1,15}(?:\.[0-9]{1,3})?|` + text + "|[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*|:[A-Za-z0-9+/=]*:|\\?[01]"
+	const value = `-?[0-9]{1,15}(?:\.[0-9]{1,3})?|` + text +
+		"|[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*|:[A-Za-z0-9+/=]*:|\\?[01]"
 	return regexp.MustCompile(`^ *(` + text + `)(?:; *[a-z*][a-z0-9_.*-]*(?:=(?:` + value + `))?)* *$`)
 }()
 
 var unescaped = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 
-// setIdempotencyKey takes the header: a string in quotes, with parameters that mean nothing here, as
-// the draft standard has it; or a text without quotes, as most callers do.
+// setIdempotencyKey takes the header: a string in quotes, with parameters that mean nothing here,
+// as the draft standard has it; or a text without quotes, as most callers do.
 // https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
 func (r *Request) setIdempotencyKey(value string) error {
 	if strings.HasPrefix(strings.TrimLeft(value, " "), `"`) {
@@ -203,7 +206,8 @@ func (r *Request) setIdempotencyKey(value string) error {
 		value = unescaped.Replace(item[1][1 : len(item[1])-1])
 	}
 	if value == "" || len(value) > maxIdempotencyKey {
-		return invalid.New(invalid.TextCode(value, maxIdempotencyKey), "Idempotency-Key", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(value), maxIdempotencyKey))
+		return invalid.New(invalid.TextCode(value, maxIdempotencyKey), "Idempotency-Key",
+			fmt.Sprintf("has %d bytes: it must have 1 to %d", len(value), maxIdempotencyKey))
 	}
 	r.IdempotencyKey = value
 	return nil
@@ -240,7 +244,8 @@ func (r *Request) Trace() cursor.Trace {
 
 // bringsData reports whether the body is the data of a CloudEvent, which is of any type.
 func (r *Request) bringsData() bool {
-	return r.Method == http.MethodPost && r.Resource == "messages" && cloudevents.ModeOf(r.Headers) == cloudevents.Binary
+	return r.Method == http.MethodPost && r.Resource == "messages" &&
+		cloudevents.ModeOf(r.Headers) == cloudevents.Binary
 }
 
 // One is the query parameter of that name: "" where it is missing, an error

@@ -28,7 +28,8 @@ func answer(t *testing.T, claim, event string) string {
 		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return asked, nil },
 		TenantClaim: claim,
 	}
-	raw, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), json.RawMessage(event))
+	raw, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(),
+		json.RawMessage(event))
 	check.Need(t, err == nil, "%s: %v", event, err)
 	return string(raw)
 }
@@ -94,7 +95,8 @@ func TestDirectInvokesOperate(t *testing.T) {
 		`{"requestContext":{"authorizer":{"jwt":{"claims":{"org":"acme"}}},"http":{"method":7}}}`,
 		`{"requestContext":"x"}`, `{"requestContext":{},"headers":[]}`,
 	} {
-		if got := answer(t, "org", event); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "requestContext") {
+		if got := answer(t, "org", event); !strings.Contains(got, `"status":400`) ||
+			!strings.Contains(got, "requestContext") {
 			t.Errorf("%s: %s", event, got)
 		}
 	}
@@ -106,13 +108,15 @@ func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
 		"@acme/q": `queue \"q\" is not there`, "@acme/@acme/q": `queue \"@acme/q\" is not there`, "@acmee/q": `queue is not there`, "q": `queue is not there`,
 	} {
 		refuse := func(context.Context, *httpapi.Call) (int, any, error) {
-			return 0, nil, &invalid.Error{Field: "queue", Code: invalid.Clash, Problem: "is not there", Queue: queue}
+			return 0, nil, &invalid.Error{Field: "queue", Code: invalid.Clash, Problem: "is not there",
+				Queue: queue}
 		}
 		a := &httpapi.API{
 			Routes:      []httpapi.Route{{Method: http.MethodGet, Resource: "queues", Do: refuse}},
 			TenantClaim: "org",
 		}
-		raw, err := a.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
+		raw, err := a.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(),
+			json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
 		var answer struct{ Body string }
 		if err == nil {
 			err = json.Unmarshal(raw, &answer)

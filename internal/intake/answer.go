@@ -76,8 +76,9 @@ var keyedDetailOf = map[cursor.Outcome]string{
 
 func (p *Put) newAnswer(r cursor.Result, m *cursor.Message) Answer {
 	a := Answer{
-		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, ClockAhead: r.ClockAhead,
-		MaxAhead: r.MaxAhead, Failure: r.Err,
+		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late,
+		ClockAhead: r.ClockAhead,
+		MaxAhead:   r.MaxAhead, Failure: r.Err,
 	}
 	if r.Seq != cursor.NoSeq {
 		a.Seq = seqOf(r.Seq)
@@ -123,8 +124,9 @@ func (a *Answer) detail(r cursor.Result, kind cursor.Kind) {
 				"beside its first message", r.First, r.Seq)
 		}
 	case r.Outcome == cursor.Parked && r.New == r.First-1:
-		a.Detail = fmt.Sprintf("it waits for seq %d, with which the queue starts: one that starts elsewhere "+
-			"is made with \"first\" beside its first message", r.First)
+		a.Detail = fmt.Sprintf(
+			"it waits for seq %d, with which the queue starts: one that starts elsewhere "+
+				"is made with \"first\" beside its first message", r.First)
 	}
 }
 

@@ -107,7 +107,8 @@ func (p *Put) clashes(m cursor.Message, place int) bool {
 
 // Store stores the messages. The answers are in the order of the call. An error means that nothing
 // was stored; what happens later is in each message's answer.
-func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Metrics) ([]Answer, error) {
+func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter,
+	metrics *emf.Metrics) ([]Answer, error) {
 	if err := p.name(); err != nil {
 		return nil, err
 	}
@@ -122,14 +123,16 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 	for i, r := range sorter.Put(ctx, p.messages...) {
 		count(metrics, r)
 		if r.ClockAhead {
-			slog.WarnContext(ctx, "a clock is ahead: the key is the time of receipt", "queue", r.Queue, "id", p.messages[i].ID)
+			slog.WarnContext(ctx, "a clock is ahead: the key is the time of receipt", "queue", r.Queue, "id",
+				p.messages[i].ID)
 		}
 		answers[p.places[i]] = p.newAnswer(r, &p.messages[i])
 	}
 	for _, places := range p.twins {
 		a := answers[places[1]]
 		if a.Failure == nil && a.Status < http.StatusBadRequest {
-			a = Answer{Queue: a.Queue, Seq: a.Seq, Outcome: cursor.Conflict, Detail: "another message of the call has its id, or seq, and stays"}
+			a = Answer{Queue: a.Queue, Seq: a.Seq, Outcome: cursor.Conflict,
+				Detail: "another message of the call has its id, or seq, and stays"}
 			a.Status = statusOf[a.Outcome]
 		}
 		count(metrics, cursor.Result{Outcome: a.Outcome, Err: a.Failure})
@@ -148,7 +151,8 @@ func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 	own := p.Scope.Short(watched) // empty for one of another tenant
 	for _, a := range answers {
 		if a.Queue == own {
-			slog.InfoContext(ctx, "put", "queue", watched, "seq", a.Seq, "outcome", string(a.Outcome), "failed", a.Failure != nil)
+			slog.InfoContext(ctx, "put", "queue", watched, "seq", a.Seq, "outcome", string(a.Outcome),
+				"failed", a.Failure != nil)
 		}
 	}
 }
@@ -247,7 +251,8 @@ func count(metrics *emf.Metrics, r cursor.Result) {
 	if !r.Placed {
 		return // a settler may have been before the writer: who gave it its place counts it
 	}
-	for name, is := range map[string]bool{"Late": r.Late, "Unlinked": r.Unlinked, "Dropped": r.Outcome == cursor.Dropped} {
+	for name, is := range map[string]bool{"Late": r.Late, "Unlinked": r.Unlinked,
+		"Dropped": r.Outcome == cursor.Dropped} {
 		if is {
 			metrics.Count(name, 1)
 		}

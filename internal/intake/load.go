@@ -32,8 +32,10 @@ func (l *Load) Use(queue string) { l.queues = append(l.queues, queue) }
 // Take takes the load from a tenant's quotas, or is the problem of the one in which there is no
 // room for it. What has to be read for it is read only of a tenant that has room for the messages:
 // the queues that this process has not seen lately, one strong read each.
-func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metrics, tenant string, sorter *cursor.Sorter) error {
-	if err := quotas.Take(ctx, metrics, tenant, quota.Amounts{quota.Messages: l.messages, quota.Bytes: l.bytes}); err != nil {
+func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metrics, tenant string,
+	sorter *cursor.Sorter) error {
+	if err := quotas.Take(ctx, metrics, tenant,
+		quota.Amounts{quota.Messages: l.messages, quota.Bytes: l.bytes}); err != nil {
 		return err
 	}
 	if !quotas.Bounds(tenant, quota.NewQueues) {
@@ -47,7 +49,8 @@ func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metr
 }
 
 // missingOf is how many of the queues are not there. One whose name is invalid is left to the put.
-func missingOf(ctx context.Context, sorter *cursor.Sorter, queues []string) (missing int64, err error) {
+func missingOf(ctx context.Context, sorter *cursor.Sorter,
+	queues []string) (missing int64, err error) {
 	seen := map[string]bool{}
 	var ask []string
 	for _, queue := range queues {

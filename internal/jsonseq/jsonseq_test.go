@@ -24,7 +24,8 @@ func TestReadsWhatIsWritten(t *testing.T) {
 }
 
 func TestReadIsStrict(t *testing.T) {
-	for _, raw := range []string{`1.0`, `1e3`, `-1`, `01`, `"01"`, `"1 "`, `""`, `null`, `true`, `{}`, `"9223372036854775808"`, `"\ud800"`} {
+	for _, raw := range []string{`1.0`, `1e3`, `-1`, `01`, `"01"`, `"1 "`, `""`, `null`, `true`, `{}`,
+		`"9223372036854775808"`, `"\ud800"`} {
 		if seq, err := jsonseq.Read(json.RawMessage(raw)); err == nil {
 			t.Errorf("%s is read as %d", raw, seq)
 		}

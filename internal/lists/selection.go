@@ -84,7 +84,10 @@ func Prefix(c *httpapi.Call, prefix string) (string, error) {
 		prefix = tenant.Name(c.Tenant(), prefix)
 	}
 	if len(prefix) > cursor.MaxQueueName {
-		return "", invalid.New(invalid.TooLarge, "prefix", fmt.Sprintf("has %d bytes as it is stored: it must have at most %d", len(prefix), cursor.MaxQueueName))
+		return "",
+			invalid.New(invalid.TooLarge, "prefix",
+				fmt.Sprintf("has %d bytes as it is stored: it must have at most %d", len(prefix),
+					cursor.MaxQueueName))
 	}
 	return prefix, nil
 }
@@ -142,11 +145,13 @@ func (s *Selection) goOn(token string) error {
 		in, place, ours = strings.Cut(place, "\n")
 		s.In = trouble.State(in)
 	}
-	if err != nil || !ours || place == "" || !utf8.ValidString(place) || !strings.HasPrefix(place, s.Prefix) {
+	if err != nil || !ours || place == "" || !utf8.ValidString(place) ||
+		!strings.HasPrefix(place, s.Prefix) {
 		return invalid.New(invalid.Malformed, "after", "is not the next of a page of this list: repeat the other parameters as they were")
 	}
 	if most := s.maxPlace(); len(place) > most {
-		return invalid.New(invalid.TooLarge, "after", fmt.Sprintf("has a place of %d bytes: it must have at most %d", len(place), most))
+		return invalid.New(invalid.TooLarge, "after",
+			fmt.Sprintf("has a place of %d bytes: it must have at most %d", len(place), most))
 	}
 	s.Place = place
 	return nil

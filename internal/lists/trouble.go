@@ -74,7 +74,8 @@ type Verify func(ctx context.Context, row trouble.Row) (*view.Head, error)
 // for lack of time. Half a read unit for each 4 KB, about 50 rows: those of other consumers are
 // read too; and what verify reads, for each row of the page, side by side. A nil verify takes each
 // row.
-func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time, verify Verify) (int, any, error) {
+func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time,
+	verify Verify) (int, any, error) {
 	a := view.Rows{Status: http.StatusOK, List: []view.Head{}}
 	for goOn := margin.Half(ctx); ; {
 		rows, next, err := s.page(ctx, store, now)
@@ -105,7 +106,8 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 	}
 }
 
-func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time) (rows []trouble.Row, next string, err error) {
+func (s Selection) page(ctx context.Context, store *trouble.Store,
+	now time.Time) (rows []trouble.Row, next string, err error) {
 	over, open := statesOfRows(s.State), map[trouble.State]trouble.Row{}
 	if s.State == view.Held || s.State == view.Retrying {
 		held, away, err := heldStates(ctx, store, s.Consumer)
@@ -180,7 +182,8 @@ func (s Selection) inAnother(
 
 // heldStates are the states of the rows of queues that open circuit breakers hold, and the row of
 // each: of one consumer's name, or all.
-func heldStates(ctx context.Context, store *trouble.Store, consumer string) (states []trouble.State, open map[trouble.State]trouble.Row, err error) {
+func heldStates(ctx context.Context, store *trouble.Store,
+	consumer string) (states []trouble.State, open map[trouble.State]trouble.Row, err error) {
 	rows, _, err := store.Page(ctx, trouble.CircuitOpen, "", "", maxOpen)
 	open = map[trouble.State]trouble.Row{}
 	for _, row := range rows {
@@ -198,7 +201,8 @@ func heldStates(ctx context.Context, store *trouble.Store, consumer string) (sta
 // Shown is a row as the caller sees it.
 func Shown(c *httpapi.Call, row trouble.Row, now time.Time) view.Head {
 	is := aspectOf(row)
-	h := view.Head{Consumer: row.Consumer, State: is.state, Cause: is.cause, Since: row.Since, Age: max(now.Sub(row.Since).Seconds(), 0)}
+	h := view.Head{Consumer: row.Consumer, State: is.state, Cause: is.cause, Since: row.Since,
+		Age: max(now.Sub(row.Since).Seconds(), 0)}
 	h.Queue = printable.Name(c.Short(row.Queue))
 	why := row.Error
 	if c.Tenant() != "" {
@@ -224,7 +228,8 @@ type Chain struct {
 }
 
 // Ended answers a page of chains that ended so, as InState does.
-func Ended(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time) (int, any, error) {
+func Ended(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection,
+	now time.Time) (int, any, error) {
 	rows, next, err := s.page(ctx, store, now)
 	a := struct {
 		Status int     `json:"status"`
@@ -232,7 +237,8 @@ func Ended(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selecti
 		Next   string  `json:"next,omitempty"`
 	}{http.StatusOK, []Chain{}, next}
 	for _, row := range rows {
-		a.List = append(a.List, Chain{c.Short(row.Queue), s.State, row.Since, max(now.Sub(row.Since).Seconds(), 0)})
+		a.List = append(a.List,
+			Chain{c.Short(row.Queue), s.State, row.Since, max(now.Sub(row.Since).Seconds(), 0)})
 	}
 	return http.StatusOK, a, err
 }
@@ -264,7 +270,8 @@ const maxCounted = 10_000
 // consumers that fail; and the stack's rates. Half a read unit for the rates, for each state and
 // for each open circuit breaker, of which all but one are nine where the prefix tells no tenant,
 // and for each 4 KB, about 50 rows; of up to 10,000 rows of each.
-func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now time.Time) (int, any, error) {
+func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store,
+	now time.Time) (int, any, error) {
 	var asked struct {
 		Prefix string `json:"prefix"`
 	}
@@ -303,7 +310,8 @@ type counted struct {
 // count counts the rows of a prefix. A consumer that is in several states counts in each, but for
 // those that follow from another: of one whose circuit breaker is open nothing is retried, and one
 // that only lags catches up.
-func count(ctx context.Context, store *trouble.Store, prefix string, now time.Time) (counted, error) {
+func count(ctx context.Context, store *trouble.Store, prefix string,
+	now time.Time) (counted, error) {
 	n := counted{states: map[view.State]*view.Count{}}
 	held, open, err := heldStates(ctx, store, "")
 	if err != nil {
@@ -311,8 +319,11 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 	}
 	states := slices.Concat(trouble.States, trouble.ChainStates, held)
 	states = slices.DeleteFunc(states, func(s trouble.State) bool { return s == trouble.CircuitOpen })
-	pages, more, errs := make([][]trouble.Row, len(states)), make([]bool, len(states)), make([]error, len(states))
-	fanout.SideBySide(len(states), func(i int) { pages[i], more[i], errs[i] = all(ctx, store, states[i], prefix, now) })
+	pages, more, errs := make([][]trouble.Row, len(states)), make([]bool, len(states)),
+		make([]error, len(states))
+	fanout.SideBySide(len(states), func(i int) {
+		pages[i], more[i], errs[i] = all(ctx, store, states[i], prefix, now)
+	})
 	if err := errors.Join(errs...); err != nil {
 		return n, err
 	}
@@ -332,7 +343,8 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 		}
 	}
 	for _, of := range seen {
-		if row := cmp.Or(of.failing[view.Blocked], of.failing[view.InDoubt], of.failing[view.Held], of.failing[view.Retrying]); row != nil {
+		if row := cmp.Or(of.failing[view.Blocked], of.failing[view.InDoubt], of.failing[view.Held],
+			of.failing[view.Retrying]); row != nil {
 			n.failing = append(n.failing, *row)
 		}
 		if of.lags != nil && len(of.failing) == 0 {
@@ -355,7 +367,8 @@ type standing struct {
 }
 
 // add counts a row of a queue or a chain, and gathers those of consumers.
-func (n *counted) add(seen map[string]*standing, open map[trouble.State]trouble.Row, row trouble.Row, now time.Time) {
+func (n *counted) add(seen map[string]*standing, open map[trouble.State]trouble.Row,
+	row trouble.Row, now time.Time) {
 	a := aspectOf(row)
 	if row.Consumer == "" { // a queue, or a chain
 		n.states[a.state].Add(row.Since, now)
@@ -382,7 +395,8 @@ func (n *counted) add(seen map[string]*standing, open map[trouble.State]trouble.
 
 // all are the rows of a state, maxCounted at most, those that have expired, and are still there,
 // among these.
-func all(ctx context.Context, store *trouble.Store, state trouble.State, prefix string, now time.Time) (rows []trouble.Row, more bool, err error) {
+func all(ctx context.Context, store *trouble.Store, state trouble.State, prefix string,
+	now time.Time) (rows []trouble.Row, more bool, err error) {
 	looked := 0
 	for place := ""; ; {
 		page, next, err := store.Page(ctx, state, prefix, place, maxCounted-looked)

@@ -17,7 +17,8 @@ func TestASummaryIsBounded(t *testing.T) {
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	store := trouble.NewStore(ddb.NewMemory(trouble.Definition("rows")), trouble.Definition("rows"))
 	for i := range maxCounted + 100 {
-		row := trouble.Row{State: trouble.Failed, Queue: fmt.Sprintf("%06d", i), Since: now.Add(-time.Hour), ExpiresOn: now.Add(-time.Minute)}
+		row := trouble.Row{State: trouble.Failed, Queue: fmt.Sprintf("%06d", i),
+			Since: now.Add(-time.Hour), ExpiresOn: now.Add(-time.Minute)}
 		if i%2 == 0 {
 			row.ExpiresOn = now.Add(time.Minute)
 		}
@@ -28,7 +29,8 @@ func TestASummaryIsBounded(t *testing.T) {
 	rows, more, err := all(t.Context(), store, trouble.Failed, "", now)
 	check.That(t, err == nil && len(rows) == maxCounted/2 && more,
 		"%d, more %t, %v; want %d, and more", len(rows), more, err, maxCounted/2)
-	if rows, more, err = all(t.Context(), store, trouble.Failed, "0000", now); err != nil || len(rows) != 50 || more {
+	if rows, more, err = all(t.Context(), store, trouble.Failed, "0000", now); err != nil ||
+		len(rows) != 50 || more {
 		t.Errorf("of a prefix %d, more %t, %v; want 50", len(rows), more, err)
 	}
 	n, err := count(t.Context(), store, "", now)
@@ -44,7 +46,8 @@ func TestCounts(t *testing.T) {
 	store := trouble.NewStore(ddb.NewMemory(trouble.Definition("rows")), trouble.Definition("rows"))
 	put := func(state trouble.State, queue, consumer, why string) {
 		t.Helper()
-		if err := store.Put(t.Context(), trouble.Row{State: state, Queue: queue, Consumer: consumer, Error: why, Since: now.Add(-time.Minute)}); err != nil {
+		if err := store.Put(t.Context(), trouble.Row{State: state, Queue: queue, Consumer: consumer,
+			Error: why, Since: now.Add(-time.Minute)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +66,8 @@ func TestCounts(t *testing.T) {
 	put(trouble.CircuitOpen, "", "alone", "")
 	n, err := count(t.Context(), store, "", now)
 	check.OK(t, err)
-	want := map[view.State]int{view.Gap: 1, view.Blocked: 3, view.Paused: 1, view.Retrying: 1, view.CatchingUp: 1, view.Held: 2, view.InDoubt: 0}
+	want := map[view.State]int{view.Gap: 1, view.Blocked: 3, view.Paused: 1, view.Retrying: 1,
+		view.CatchingUp: 1, view.Held: 2, view.InDoubt: 0}
 	for state, wanted := range want {
 		if got := n.states[state]; got == nil || got.Count != wanted {
 			t.Errorf("%s: %+v, want %d", state, got, wanted)

@@ -50,7 +50,8 @@ func Walk(ctx context.Context, sorter *cursor.Sorter, s Selection) (Walked, erro
 			return w, nil
 		case goOn():
 		case len(w.Queues) == 0:
-			return w, invalid.New(invalid.TooLarge, "prefix", "begins none of the queues that there was time for: ask for a state")
+			return w, invalid.New(invalid.TooLarge, "prefix",
+				"begins none of the queues that there was time for: ask for a state")
 		default:
 			w.Next = s.Token(w.Queues[len(w.Queues)-1].Queue)
 			return w, nil

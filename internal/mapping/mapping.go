@@ -37,7 +37,8 @@ import (
 )
 
 // The variables that are none of a kind's own.
-const header, form, received, digest, whole, index = "header", "form", "received", "digest", "event", "index"
+const header, form, received, digest, whole, index = "header", "form", "received", "digest",
+	"event", "index"
 
 // ReceivedAttribute is the attribute of a message whose key is the time of receipt; its value is
 // "key".
@@ -65,7 +66,8 @@ type Texts struct {
 
 // None reports whether nothing is set.
 func (t *Texts) None() bool {
-	return t.Queue+t.Seq+t.First+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
+	return t.Queue+t.Seq+t.First+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil &&
+		t.Attributes == nil
 }
 
 // Default gives a mapping what others have and it does not.
@@ -161,7 +163,9 @@ func (m *Mapping) InDocument() bool {
 		paths = append(paths, a.path)
 	}
 	return slices.ContainsFunc(paths, func(p path) bool {
-		return slices.ContainsFunc(p, func(t term) bool { return t.leads() || t.when != nil && t.when.of.leads() })
+		return slices.ContainsFunc(p, func(t term) bool {
+			return t.leads() || t.when != nil && t.when.of.leads()
+		})
 	})
 }
 
@@ -290,7 +294,8 @@ func (m *Mapping) finish(t Texts, k Kind) (err error) {
 		case len(m.key) > 1 && len(m.key) != len(types):
 			return fail(invalid.Clash, "key",
 				"has %d paths, and keyType has %d parts: %s", len(m.key), len(types), m.KeyType)
-		case list{p}.has(received) && (len(m.key) != len(types) || types[i] != "time" && types[i] != "utc"):
+		case list{p}.has(received) &&
+			(len(m.key) != len(types) || types[i] != "time" && types[i] != "utc"):
 			return fail(invalid.Clash, "key",
 				"has @received, which is a time, and keyType has none in its place: %s", m.KeyType)
 		}
@@ -301,7 +306,8 @@ func (m *Mapping) finish(t Texts, k Kind) (err error) {
 	}{{"seq", list{m.seq}}, {"id", m.id}, {"prev", m.prev}} {
 		if len(of.list) > 0 && of.list[0] != nil && !slices.ContainsFunc(of.list, path.varies) {
 			return invalid.New(invalid.Clash, of.field,
-				"is the same text in several messages ("+of.list.String()+"): it must differ from one to the next")
+				"is the same text in several messages ("+of.list.String()+
+					"): it must differ from one to the next")
 		}
 	}
 	if err := m.setQueue(t, k); err != nil {
@@ -372,7 +378,8 @@ func (m *Mapping) setEach(text string, k Kind) error {
 	if err != nil {
 		return invalid.Named("each", err)
 	}
-	if t := &l[0][0]; len(l) == 1 && len(l[0]) == 1 && t.when == nil && len(t.steps) > 0 && t.steps[len(t.steps)-1].all {
+	if t := &l[0][0]; len(l) == 1 && len(l[0]) == 1 && t.when == nil && len(t.steps) > 0 &&
+		t.steps[len(t.steps)-1].all {
 		m.each = t
 		root := *t // the variable alone: its steps may have []
 		if root.steps = nil; root.variable == "" {

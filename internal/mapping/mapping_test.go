@@ -25,11 +25,13 @@ func ofGrammar() *Event {
 			`"null":null,"@type":"t","it's":"quoted","a,b|c[d]":"special","text":"t","bad":{"d":1,"d":2},"back\\slash":"s"}`),
 		Headers:  map[string]string{"x-id": " h ", "x-two": "a,b", "x-empty": ""},
 		Received: at,
-		Fields:   map[string]any{"field": "f", "number": json.Number("17"), "record": []byte(`{"meta":{"id":"m"}}`), "plain": "no JSON"},
+		Fields: map[string]any{"field": "f", "number": json.Number("17"),
+			"record": []byte(`{"meta":{"id":"m"}}`), "plain": "no JSON"},
 	}
 }
 
-var ofAll = Kind{Request: true, Known: true, Variables: []string{"field", "number", "record", "plain"}, Volatile: []string{"sentAt"}}
+var ofAll = Kind{Request: true, Known: true,
+	Variables: []string{"field", "number", "record", "plain"}, Volatile: []string{"sentAt"}}
 
 func TestFind(t *testing.T) {
 	for path, want := range map[string]string{
@@ -99,7 +101,8 @@ func TestErrorsNameThePathAndWhatIsThere(t *testing.T) {
 
 // TestRefused: what can work for no event is refused when it is read.
 func TestRefused(t *testing.T) {
-	source, empty, tenant, cut, long := Kind{Source: "s"}, "", "@acme/", "@acme", strings.Repeat("p", 1024)
+	source, empty, tenant, cut, long := Kind{Source: "s"}, "", "@acme/", "@acme",
+		strings.Repeat("p", 1024)
 	for want, c := range map[string]struct {
 		Texts
 		Kind
@@ -171,7 +174,8 @@ func of(t *testing.T, texts Texts, k Kind, e *Event) string {
 
 func TestMessages(t *testing.T) {
 	app := func(id string) *Event {
-		return &Event{Document: []byte(`{}`), Headers: map[string]string{"x-github-delivery": "d/1%", "x-github-hook-id": id}, Received: at}
+		return &Event{Document: []byte(`{}`),
+			Headers: map[string]string{"x-github-delivery": "d/1%", "x-github-hook-id": id}, Received: at}
 	}
 	ids := Texts{Queue: "'q'", ID: "@header(X-GitHub-Delivery),@header(X-GitHub-Hook-ID)"}
 	document := func(text string) *Event { return &Event{Document: []byte(text), Received: at} }
@@ -225,7 +229,8 @@ func TestIDsOfPartsAreUnambiguous(t *testing.T) {
 // TestEachObjectIsReadOnce, however many paths lead into it.
 func TestEachObjectIsReadOnce(t *testing.T) {
 	var texts Texts
-	texts.Queue, texts.ID, texts.Key, texts.Prev, texts.KeyType = "a.b", "a.n", "a.n,a.big", "a.null | a.x", "number,number"
+	texts.Queue, texts.ID, texts.Key, texts.Prev, texts.KeyType = "a.b", "a.n", "a.n,a.big",
+		"a.null | a.x", "number,number"
 	m := check.Get(texts.Parse(Kind{}))
 	e := ofGrammar()
 	_, err := m.Message(e)
@@ -234,8 +239,10 @@ func TestEachObjectIsReadOnce(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	var texts Texts
-	err := strictjson.Decode([]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]"}`), &texts)
-	want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}})
+	err := strictjson.Decode(
+		[]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]"}`), &texts)
+	want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string),
+		Attributes: map[string]string{"a": "x"}})
 	check.That(t, err == nil && reflect.DeepEqual(texts, want), "%+v, %v", texts, err)
 	for raw, want := range map[string]string{
 		`{"queue":{"path":"a","default":"b"}}`: "queue must be a string, such as the path order.id | 'other', @header(X-Id) or 'fixed': it is an object",
@@ -244,7 +251,8 @@ func TestTexts(t *testing.T) {
 		`{"attributes":{"a":{"path":"b"}}}`: "attributes.a must be a string, such as the path",
 		`{"keys":"a"}`:                      "keys is not known: there are queue, seq, first, id, key,",
 	} {
-		if err := strictjson.Decode([]byte(raw), &texts); err == nil || !strings.Contains(err.Error(), want) {
+		if err := strictjson.Decode([]byte(raw), &texts); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", raw, err, want)
 		}
 	}
@@ -252,7 +260,8 @@ func TestTexts(t *testing.T) {
 
 // FuzzPath: nothing makes a panic, and what is printed is read as the same.
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"a.b", "a='x|y' & b | @form(a) & 'c'", `a\.b[0].c | @header(X) | 'd\'',x`, "@form(x).a[1]", "entry[].x[]", " a . b [0] ", `\@\'\\`} {
+	for _, seed := range []string{"a.b", "a='x|y' & b | @form(a) & 'c'",
+		`a\.b[0].c | @header(X) | 'd\'',x`, "@form(x).a[1]", "entry[].x[]", " a . b [0] ", `\@\'\\`} {
 		f.Add(seed, `{"a":{"b":[1,{"c":"d"}]},"x":null}`)
 	}
 	f.Fuzz(func(t *testing.T, text, event string) {
@@ -265,7 +274,8 @@ func FuzzPath(f *testing.F) {
 			t.Fatalf("%q is printed as %q: %v, %+v", text, l, err, again)
 		}
 		all := Texts{Queue: text, Seq: text, ID: text, Prev: text, Body: text}
-		for _, texts := range []Texts{{Queue: text, ID: text}, {Queue: "'q'", ID: "'x',a,b", Key: text}, {Queue: "'q'", Seq: text}, {Queue: "'q'", ID: "@digest", Each: text}, all} {
+		for _, texts := range []Texts{{Queue: text, ID: text}, {Queue: "'q'", ID: "'x',a,b", Key: text},
+			{Queue: "'q'", Seq: text}, {Queue: "'q'", ID: "@digest", Each: text}, all} {
 			m, err := texts.Parse(ofAll)
 			if err != nil {
 				continue

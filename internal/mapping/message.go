@@ -36,13 +36,15 @@ func (m *Mapping) Split(e *Event) ([]*Event, error) {
 	}
 	events := make([]*Event, len(elements))
 	for i, element := range elements {
-		events[i] = &Event{Document: element, Headers: e.Headers, Received: e.Received, Fields: e.Fields, whole: e, place: i}
+		events[i] = &Event{Document: element, Headers: e.Headers, Received: e.Received, Fields: e.Fields,
+			whole: e, place: i}
 	}
 	return events, nil
 }
 
 // elements adds those to which steps lead; behind is what led there.
-func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step, behind string) ([]json.RawMessage, error) {
+func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step,
+	behind string) ([]json.RawMessage, error) {
 	if len(steps) == 0 {
 		return append(all, raw), nil
 	}
@@ -74,7 +76,8 @@ func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step, behind
 // Message is the message of an event. Without a path to it, its body is the event's document, whose
 // content type the caller knows.
 func (m *Mapping) Message(e *Event) (cursor.Message, error) {
-	msg := cursor.Message{Seq: cursor.NoSeq, KeyType: m.KeyType, Body: e.Document, Kind: m.Kind, First: m.First}
+	msg := cursor.Message{Seq: cursor.NoSeq, KeyType: m.KeyType, Body: e.Document, Kind: m.Kind,
+		First: m.First}
 	var err error
 	if msg.Queue, err = m.queueOf(e); err != nil {
 		return msg, invalid.Named("queue", err)

@@ -188,7 +188,8 @@ func (p *parser) value() (t term, err error) {
 			p.at++
 		}
 		if t.variable = p.text[start:p.at]; t.variable == "" {
-			return t, p.wrong("has an @ without a variable's name (a name that begins with it is written \\@)")
+			return t,
+				p.wrong("has an @ without a variable's name (a name that begins with it is written \\@)")
 		}
 		if p.peek() == '(' {
 			end := strings.IndexByte(p.text[p.at:], ')')
@@ -272,7 +273,8 @@ func (p *parser) steps() (steps []step, err error) {
 			if s.all = digits == ""; s.all {
 				break
 			}
-			if s.index, err = strconv.Atoi(digits); err != nil || len(digits) > maxIndexDigits || s.index < 0 || digits != strconv.Itoa(s.index) {
+			if s.index, err = strconv.Atoi(digits); err != nil || len(digits) > maxIndexDigits ||
+				s.index < 0 || digits != strconv.Itoa(s.index) {
 				err = p.wrong("has [%s], where an index from 0 to 999 must be", digits)
 			}
 		default:
@@ -409,14 +411,16 @@ func (k *Kind) check(t *term, each bool) error {
 				"to the next", t.variable)
 	case !slices.Contains(k.variables(each), t.variable):
 		return unknown()
-	case takes && t.argument == "", takes && t.variable == header && !headerName.MatchString(t.argument):
+	case takes && t.argument == "", takes && t.variable == header &&
+		!headerName.MatchString(t.argument):
 		return fail(invalid.Malformed, "",
 			"has @%s(%s): it must be @header(NAME), of 1 to 128 letters, digits or '-', or "+
 				"@form(NAME)", t.variable, t.argument)
 	case !takes && t.argument != "":
 		return fail(invalid.Misplaced, "",
 			"has @%s(%s): only @header and @form have an argument", t.variable, t.argument)
-	case t.steps != nil && (t.variable == header || t.variable == received || t.variable == digest || t.variable == index):
+	case t.steps != nil && (t.variable == header || t.variable == received || t.variable == digest ||
+		t.variable == index):
 		return fail(invalid.Misplaced, "", "has %s: there is nothing within @%s", t, t.variable)
 	}
 	if t.variable == header {

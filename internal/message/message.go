@@ -56,7 +56,8 @@ const maxDepth = 1000
 // [strictjson.Marshal], or the body may change.
 func New(m cursor.Message) Document {
 	written := Document{
-		Seq: jsonseq.Seq(m.Seq), ID: m.ID, Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt, Tombstone: m.Tombstone,
+		Seq: jsonseq.Seq(m.Seq), ID: m.ID, Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt,
+		Tombstone:   m.Tombstone,
 		Traceparent: m.Trace.Parent, Tracestate: m.Trace.State,
 	}
 	if m.Key != "" {

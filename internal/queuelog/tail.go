@@ -92,7 +92,8 @@ func (t Tail) cut() (Entry, Tail) {
 	end := packedHead + int(binary.BigEndian.Uint16([]byte(t[:2])))
 	return Entry{
 		Key: sortkey.SortKey(t[packedHead:end]), Mark: Mark(t[2]),
-		Count: int(binary.BigEndian.Uint16([]byte(t[3:5]))), Seen: binary.BigEndian.Uint32([]byte(t[5:9])),
+		Count: int(binary.BigEndian.Uint16([]byte(t[3:5]))),
+		Seen:  binary.BigEndian.Uint32([]byte(t[5:9])),
 	}, t[end:]
 }
 

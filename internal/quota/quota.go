@@ -132,7 +132,8 @@ func (k *Keeper) Bounds(tenant string, kind Kind) bool { return k.limits(tenant)
 // bound, and costs nothing.
 //
 // What was taken of the kinds before that one stays taken.
-func (k *Keeper) Take(ctx context.Context, metrics *emf.Metrics, tenant string, need Amounts) error {
+func (k *Keeper) Take(ctx context.Context, metrics *emf.Metrics, tenant string,
+	need Amounts) error {
 	limits := k.limits(tenant)
 	for _, window := range windows {
 		part, some := Amounts{}, false
@@ -164,7 +165,8 @@ func (k *Keeper) Within(tenant string, need Amounts) Amounts {
 	return need
 }
 
-func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account, limits, need Amounts) error {
+func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account,
+	limits, need Amounts) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
@@ -185,7 +187,8 @@ func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account, lim
 const maxLosses = 10
 
 // refill takes from the account what a request lacks. It reports the kind of which nothing is left.
-func (k *Keeper) refill(ctx context.Context, metrics *emf.Metrics, of account, s *share, need, limits Amounts) (kind Kind, refused bool) {
+func (k *Keeper) refill(ctx context.Context, metrics *emf.Metrics, of account, s *share,
+	need, limits Amounts) (kind Kind, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for range maxLosses {
@@ -196,7 +199,9 @@ func (k *Keeper) refill(ctx context.Context, metrics *emf.Metrics, of account, s
 		take, most := s.ask(need, limits)
 		there, taken, err := k.takeFrom(ctx, of.tenant, s, take, most, limits)
 		if err != nil {
-			slog.WarnContext(ctx, "a quota cannot be looked at: the tenant has none until the end of the window", "tenant", of.tenant, "error", err)
+			slog.WarnContext(ctx,
+				"a quota cannot be looked at: the tenant has none until the end of the window", "tenant",
+				of.tenant, "error", err)
 			metrics.Count("QuotaUnknown", 1)
 			s.open = true
 			break
@@ -212,7 +217,8 @@ func (k *Keeper) refill(ctx context.Context, metrics *emf.Metrics, of account, s
 
 // takeFrom takes from an account that is at the share's window, or has not been seen, and moves one
 // that is at another.
-func (k *Keeper) takeFrom(ctx context.Context, tenant string, s *share, take, most, limits Amounts) (Account, bool, error) {
+func (k *Keeper) takeFrom(ctx context.Context, tenant string, s *share,
+	take, most, limits Amounts) (Account, bool, error) {
 	w := Window{s.at(), s.window.Length}
 	if !s.seen || s.there.Window.Equal(w.Start) {
 		return k.store.Take(ctx, tenant, w, take, most, k.newOp())

@@ -34,7 +34,8 @@ func TestAccountConforms(t *testing.T) {
 		meter := ddbtest.NewMeter(ddbtest.Open(t, kind, on))
 		s := quota.NewStore(meter, on)
 		at := time.Now().Truncate(time.Minute) // a server deletes what has expired
-		w, next, minute := quota.WindowAt(at.Add(3*time.Second), 10*time.Second), quota.WindowAt(at.Add(10*time.Second), 10*time.Second), quota.WindowAt(at, time.Minute)
+		w, next, minute := quota.WindowAt(at.Add(3*time.Second), 10*time.Second),
+			quota.WindowAt(at.Add(10*time.Second), 10*time.Second), quota.WindowAt(at, time.Minute)
 		var there quota.Account
 		amounts := func(messages, bytes int64) quota.Amounts {
 			return quota.Amounts{quota.Messages: messages, quota.Bytes: bytes}
@@ -44,8 +45,11 @@ func TestAccountConforms(t *testing.T) {
 				return s.Take(t.Context(), "a", w, amounts(n, 0), amounts(most, 0), op)
 			}
 		}
-		move := func(seen quota.Account, w quota.Window, taken quota.Amounts, op string) func() (quota.Account, bool, error) {
-			return func() (quota.Account, bool, error) { return s.Move(t.Context(), "a", w, seen, taken, op) }
+		move := func(seen quota.Account, w quota.Window, taken quota.Amounts,
+			op string) func() (quota.Account, bool, error) {
+			return func() (quota.Account, bool, error) {
+				return s.Move(t.Context(), "a", w, seen, taken, op)
+			}
 		}
 		for _, step := range []struct {
 			name  string
@@ -88,18 +92,21 @@ func TestWhereAccountsAre(t *testing.T) {
 	check.Need(t, len(items) == 1, "%v", items)
 	it := items[0]
 	check.Is(t, it.Get("state").Str()+", "+it.Get("at").Str(), "quota @a/b, 10")
-	check.That(t, it.Has(ddb.Path(counters.TTL)) && !it.Has(ddb.Path(counters.Index.Sort.Name)), "%v", it)
+	check.That(t, it.Has(ddb.Path(counters.TTL)) && !it.Has(ddb.Path(counters.Index.Sort.Name)), "%v",
+		it)
 }
 
 // Whatever becomes of a request, a tenant is never given more than there is; and one whose answer
 // is lost is known by its own name, and takes nothing twice.
 func TestTakeThatGoesWrong(t *testing.T) {
-	for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Throttled, ddbtest.Lost, ddbtest.Repeated} {
+	for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Throttled, ddbtest.Lost,
+		ddbtest.Repeated} {
 		for nth := 1; nth < 5; nth++ {
 			d := newDesk(t)
 			faults := ddbtest.NewFaults(d.memory)
 			d.store = quota.NewStore(faults, counters)
-			k, other := d.process(quota.Amounts{quota.NewQueues: 10}), d.process(quota.Amounts{quota.NewQueues: 10})
+			k, other := d.process(quota.Amounts{quota.NewQueues: 10}),
+				d.process(quota.Amounts{quota.NewQueues: 10})
 			faults.Fail(nth, fault)
 			passed := int64(0)
 			for n := range int64(6) {
@@ -141,7 +148,10 @@ func newDesk(t testing.TB) *desk {
 
 // process is a Keeper of these limits for every tenant.
 func (d *desk) process(limits quota.Amounts, more ...quota.Quota) *quota.Keeper {
-	return quota.NewKeeper(d.store, append(more, quota.Quota{Name: "*", Limits: limits}), func() time.Time { return d.now })
+	return quota.NewKeeper(d.store, append(more, quota.Quota{Name: "*", Limits: limits}),
+		func() time.Time {
+			return d.now
+		})
 }
 
 // take is the kind that refuses a request, empty where it passes.
@@ -154,7 +164,8 @@ func (d *desk) take(k *quota.Keeper, tenant string, need quota.Amounts) string {
 	if err == nil {
 		return ""
 	}
-	check.Need(d, errors.As(err, &problem) && problem.Status == 429 && problem.Code() == "quota" && problem.RetryAfter >= 1,
+	check.Need(d, errors.As(err, &problem) && problem.Status == 429 && problem.Code() == "quota" &&
+		problem.RetryAfter >= 1,
 		"error %v", err)
 	return problem.More["quota"].(string)
 }
@@ -172,7 +183,9 @@ func (d *desk) passed(k *quota.Keeper, tenant string, requests int) (n int) {
 
 func TestAnotherTenantHasItsOwn(t *testing.T) {
 	d := newDesk(t)
-	k := d.process(quota.Amounts{quota.Messages: 1}, quota.Quota{Name: "b", Limits: quota.Amounts{quota.Messages: 2}}, quota.Quota{Name: "c", Limits: quota.Amounts{quota.Bytes: 1}})
+	k := d.process(quota.Amounts{quota.Messages: 1},
+		quota.Quota{Name: "b", Limits: quota.Amounts{quota.Messages: 2}},
+		quota.Quota{Name: "c", Limits: quota.Amounts{quota.Bytes: 1}})
 	for tenant, want := range map[string]int{"a": 10, "b": 20, "c": 99, "": 99} {
 		check.Is(t, d.passed(k, tenant, 99), want, tenant)
 	}
@@ -183,7 +196,8 @@ func TestAnotherTenantHasItsOwn(t *testing.T) {
 // others of its window.
 func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 	d := newDesk(t)
-	k := d.process(quota.Amounts{quota.Messages: 1, quota.Bytes: 100, quota.NewQueues: 2, quota.NewChains: 1})
+	k := d.process(quota.Amounts{quota.Messages: 1, quota.Bytes: 100, quota.NewQueues: 2,
+		quota.NewChains: 1})
 	for i, step := range []struct {
 		need quota.Amounts
 		want string
@@ -199,7 +213,8 @@ func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 	} {
 		check.Is(t, d.take(k, "a", step.need), step.want, i, step.need)
 	}
-	for _, metric := range []string{`"QuotaExceeded":1`, `"quota":"newChains"`, `["service","quota"]`} {
+	for _, metric := range []string{`"QuotaExceeded":1`, `"quota":"newChains"`,
+		`["service","quota"]`} {
 		check.Has(t, d.out.String(), metric)
 	}
 }
@@ -250,7 +265,8 @@ func TestWhatARefusedRequestIsTold(t *testing.T) {
 		err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 1})
 		check.Need(t, errors.As(err, &problem), "behind %d: %v", n, err)
 		check.Is(t, problem.RetryAfter, want, n)
-		check.Is(t, cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"}, problem.More), "")
+		check.Is(t, cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"},
+			problem.More), "")
 	}
 }
 
@@ -272,11 +288,14 @@ func TestFigures(t *testing.T) {
 			k := d.process(quota.Amounts{quota.Messages: 1000, quota.Bytes: 1000 * 1000})
 			for window := range 4 {
 				for range c.requests {
-					d.take(k, "a", quota.Amounts{quota.Messages: int64(c.batch), quota.Bytes: int64(c.batch) * 100})
+					d.take(k, "a",
+						quota.Amounts{quota.Messages: int64(c.batch), quota.Bytes: int64(c.batch) * 100})
 				}
 				total := d.meter.Take()
-				t.Logf("window %d: %v write units, %.4f a message", window, total.Units.Writes, float64(total.Units.Writes)/float64(c.requests*c.batch))
-				if window > 0 && float64(total.Units.Writes) > c.units || window == 0 && total.Writes > 8 || total.Reads != 0 {
+				t.Logf("window %d: %v write units, %.4f a message", window, total.Units.Writes,
+					float64(total.Units.Writes)/float64(c.requests*c.batch))
+				if window > 0 && float64(total.Units.Writes) > c.units || window == 0 && total.Writes > 8 ||
+					total.Reads != 0 {
 					t.Errorf("window %d: %+v, want %v write units", window, total, c.units)
 				}
 				d.now = d.now.Add(10 * time.Second)
@@ -327,7 +346,8 @@ func TestProcessesShareALimit(t *testing.T) {
 			passed = append(passed, 0)
 			for range rapid.IntRange(0, 40).Draw(r, "requests") {
 				k := processes[rapid.IntRange(0, len(processes)-1).Draw(r, "process")]
-				n := rapid.OneOf(rapid.Int64Range(1, limit/5+1), rapid.Int64Range(1, 4*limit)).Draw(r, "messages")
+				n := rapid.OneOf(rapid.Int64Range(1, limit/5+1), rapid.Int64Range(1, 4*limit)).Draw(r,
+					"messages")
 				if d.take(k, "a", quota.Amounts{quota.Messages: n}) == "" {
 					passed[window] += n
 					largest = max(largest, n)
@@ -343,7 +363,8 @@ func TestProcessesShareALimit(t *testing.T) {
 			for last := first; last < len(passed); last++ {
 				sum += passed[last]
 				if most := int64(last-first+1)*(limit+int64(len(processes))*(limit/100)) + largest; sum > most {
-					r.Fatalf("in the windows %d to %d %d passed, the limit is %d, and the largest request %d", first, last, sum, limit, largest)
+					r.Fatalf("in the windows %d to %d %d passed, the limit is %d, and the largest request %d",
+						first, last, sum, limit, largest)
 				}
 			}
 		}

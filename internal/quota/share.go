@@ -122,7 +122,9 @@ func (s *share) exceeded(kind Kind, limits Amounts, now time.Time) error {
 	left := s.at().Add(time.Duration(passed) * s.window.Length).Sub(now)
 	return &httpapi.Problem{
 		Status: http.StatusTooManyRequests, Type: "quota", Title: "The tenant's quota is used up",
-		Detail:     fmt.Sprintf("the tenant has %d %s a %s, counted in %s; nothing of the request was stored", limits[kind], t.name, t.word, t.window),
+		Detail: fmt.Sprintf(
+			"the tenant has %d %s a %s, counted in %s; nothing of the request was stored", limits[kind],
+			t.name, t.word, t.window),
 		RetryAfter: max(int((left+time.Second-1)/time.Second), 1),
 		More:       map[string]any{"quota": t.name, "limit": limits[kind], "per": t.word},
 	}

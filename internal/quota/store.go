@@ -17,7 +17,8 @@ const (
 	attrExpiresOn ddb.Path = "expiresOn"
 )
 
-var attrOf = [kinds]ddb.Path{Messages: "messages", Bytes: "bytes", NewQueues: "newQueues", NewChains: "newChains"}
+var attrOf = [kinds]ddb.Path{Messages: "messages", Bytes: "bytes", NewQueues: "newQueues",
+	NewChains: "newChains"}
 
 // Window is a time in which a tenant's use is counted.
 type Window struct {
@@ -25,7 +26,9 @@ type Window struct {
 	Length time.Duration
 }
 
-func windowAt(t time.Time, length time.Duration) Window { return Window{t.Truncate(length), length} }
+func windowAt(t time.Time, length time.Duration) Window {
+	return Window{t.Truncate(length), length}
+}
 
 // end is when the next window begins.
 func (w Window) end() time.Time { return w.Start.Add(w.Length) }
@@ -79,16 +82,19 @@ func NewStore(engine ddb.Engine, on table.Definition) *Store { return &Store{eng
 // Lost response: the repeat finds its own op, and adds nothing; where another took something in
 // between, it may add again, and the tenant has so much less. Another did it first: the account
 // says what is left. We die right after: the tenant has so much less.
-func (s *Store) Take(ctx context.Context, tenant string, w Window, take, most Amounts, op string) (Account, bool, error) {
+func (s *Store) Take(ctx context.Context, tenant string, w Window, take, most Amounts,
+	op string) (Account, bool, error) {
 	conds := []ddb.Cond{attrBegins.Eq(ddb.Seconds(w.Start)), attrOp.Ne(ddb.Text(op))}
-	actions := []ddb.Action{attrOp.Set(ddb.Text(op)), attrExpiresOn.Set(ddb.Seconds(w.end().Add(keptFor)))}
+	actions := []ddb.Action{attrOp.Set(ddb.Text(op)),
+		attrExpiresOn.Set(ddb.Seconds(w.end().Add(keptFor)))}
 	for k, n := range take {
 		if n > 0 {
 			conds = append(conds, attrOf[k].Le(ddb.Int(most[k])))
 			actions = append(actions, attrOf[k].Add(ddb.Int(n)))
 		}
 	}
-	a, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "take", Table: s.definition}, Key: key(tenant, w), If: ddb.And(conds...), Do: actions})
+	a, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "take", Table: s.definition},
+		Key: key(tenant, w), If: ddb.And(conds...), Do: actions})
 	return took(a, op, err)
 }
 
@@ -97,18 +103,21 @@ func (s *Store) Take(ctx context.Context, tenant string, w Window, take, most Am
 //
 // Lost response: the repeat finds its own op. Another did it first: the account says how far it is.
 // We die right after: as of Take.
-func (s *Store) Move(ctx context.Context, tenant string, w Window, seen Account, taken Amounts, op string) (Account, bool, error) {
+func (s *Store) Move(ctx context.Context, tenant string, w Window, seen Account, taken Amounts,
+	op string) (Account, bool, error) {
 	unchanged := attrOp.Eq(ddb.Text(seen.Op))
 	if seen.Op == "" {
 		unchanged = attrOp.Missing()
 	}
-	actions := []ddb.Action{attrBegins.Set(ddb.Seconds(w.Start)), attrOp.Set(ddb.Text(op)), attrExpiresOn.Set(ddb.Seconds(w.end().Add(keptFor)))}
+	actions := []ddb.Action{attrBegins.Set(ddb.Seconds(w.Start)), attrOp.Set(ddb.Text(op)),
+		attrExpiresOn.Set(ddb.Seconds(w.end().Add(keptFor)))}
 	for k, n := range taken {
 		if terms[k].window == w.Length {
 			actions = append(actions, attrOf[k].Set(ddb.Int(n)))
 		}
 	}
-	a, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "move account", Table: s.definition}, Key: key(tenant, w), If: unchanged, Do: actions})
+	a, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "move account", Table: s.definition},
+		Key: key(tenant, w), If: unchanged, Do: actions})
 	return took(a, op, err)
 }
 

@@ -31,7 +31,8 @@ func Encode(replies []delivery.Reply) ([]byte, error) {
 	}
 	documents := make([]document, len(replies))
 	for i, r := range replies {
-		documents[i] = document{r.Queue, r.Seq, r.ID, r.Body, r.ContentType, r.Attributes, r.Trace.Parent, r.Trace.State}
+		documents[i] = document{r.Queue, r.Seq, r.ID, r.Body, r.ContentType, r.Attributes, r.Trace.Parent,
+			r.Trace.State}
 		if r.Body == nil {
 			documents[i].Body = []byte{}
 		}
@@ -54,8 +55,9 @@ func Decode(text []byte) ([]delivery.Reply, error) {
 	replies := make([]delivery.Reply, len(documents))
 	for i, d := range documents {
 		replies[i] = delivery.Reply{
-			Queue: d.Queue, Seq: d.Seq, ID: d.ID, Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes,
-			Trace: cursor.Trace{Parent: d.Traceparent, State: d.Tracestate},
+			Queue: d.Queue, Seq: d.Seq, ID: d.ID, Body: d.Body, ContentType: d.ContentType,
+			Attributes: d.Attributes,
+			Trace:      cursor.Trace{Parent: d.Traceparent, State: d.Tracestate},
 		}
 	}
 	return replies, nil

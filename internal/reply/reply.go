@@ -31,12 +31,14 @@ func Read(raw json.RawMessage) ([]delivery.Reply, error) {
 			err = invalid.New(invalid.Misplaced, "key", "must not be given: a reply goes to a numbered queue, or to one in arrival order")
 		}
 		if err == nil && m.First != nil {
-			err = invalid.New(invalid.Misplaced, "first", "must not be given: a reply starts no queue elsewhere")
+			err = invalid.New(invalid.Misplaced, "first",
+				"must not be given: a reply starts no queue elsewhere")
 		}
 		if err != nil {
 			return nil, invalid.Within("replies", i, err)
 		}
-		replies[i] = delivery.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: m.Trace}
+		replies[i] = delivery.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType,
+			Attributes: m.Attributes, Trace: m.Trace}
 		if m.Seq != cursor.NoSeq {
 			seq := m.Seq
 			replies[i].Seq = &seq

@@ -51,5 +51,7 @@ func (c Circuit) Open() bool { return !c.Opened.IsZero() }
 
 // Still are the queues of Failing whose entries are younger than good.
 func (h Health) Still(now time.Time, good time.Duration) []FailingQueue {
-	return slices.DeleteFunc(slices.Clone(h.Failing), func(f FailingQueue) bool { return now.Sub(f.At) >= good })
+	return slices.DeleteFunc(slices.Clone(h.Failing), func(f FailingQueue) bool {
+		return now.Sub(f.At) >= good
+	})
 }

@@ -109,7 +109,8 @@ func (d *Deps) Announcer() *announce.Announcer {
 // Ends handles the ends of chains: of tracked batches by the deliverer, of all others by announcing
 // and listing them.
 func (d *Deps) Ends(deliverer *delivery.Deliverer, announcer *announce.Announcer) xorack.Announce {
-	return announce.Batches(deliverer.Ender(announce.Listed(d.Trouble(), d.Tombstone, announcer.Chain)))
+	return announce.Batches(
+		deliverer.Ender(announce.Listed(d.Trouble(), d.Tombstone, announcer.Chain)))
 }
 
 // Trouble has who is in trouble, on STREAMSORT_TROUBLE_TABLE.
@@ -123,9 +124,10 @@ func (d *Deps) Quotas() *quota.Keeper {
 	if !d.Settings.Quotas {
 		return nil
 	}
-	all, err := assetfile.Load(os.Getenv("LAMBDA_TASK_ROOT"), quota.File, func(text []byte, _ func(string) (string, bool)) ([]quota.Quota, error) {
-		return quota.Read(text)
-	})
+	all, err := assetfile.Load(os.Getenv("LAMBDA_TASK_ROOT"), quota.File,
+		func(text []byte, _ func(string) (string, bool)) ([]quota.Quota, error) {
+			return quota.Read(text)
+		})
 	d.Check(err)
 	on := trouble.Definition(d.Consumers.Trouble)
 	return quota.NewKeeper(quota.NewStore(dynamo.NewEngine(d.Client), on), all, time.Now)
@@ -136,7 +138,8 @@ func (d *Deps) Quotas() *quota.Keeper {
 func (d *Deps) CountRates() {
 	counter := trouble.NewCounter(d.Trouble(), time.Now)
 	d.after = append(d.after, func(ctx context.Context, metrics *emf.Metrics) {
-		counter.Add(trouble.Counts{Stored: int64(metrics.Counted("MessagesStored")), Delivered: int64(metrics.Counted("Delivered"))})
+		counter.Add(trouble.Counts{Stored: int64(metrics.Counted("MessagesStored")),
+			Delivered: int64(metrics.Counted("Delivered"))})
 		counter.Flush(ctx)
 	})
 }

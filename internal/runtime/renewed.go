@@ -27,7 +27,8 @@ type renewed struct {
 
 // load is the handler of the environment: one that is renewed, where a bucket has the
 // configuration.
-func load(out *emf.Emitter, newHandler func(*Deps) (Handler, error), now func() time.Time) (Handler, error) {
+func load(out *emf.Emitter, newHandler func(*Deps) (Handler, error),
+	now func() time.Time) (Handler, error) {
 	handler, err := start(out, newHandler)
 	if err != nil || os.Getenv(assetfile.Variable) == "" {
 		return handler, err
@@ -50,7 +51,8 @@ func (r *renewed) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 func (r *renewed) look(ctx context.Context) {
 	changed, err := assetfile.Changed(ctx)
 	if err != nil {
-		slog.WarnContext(ctx, "the configuration cannot be read: what was read before stays", "error", err)
+		slog.WarnContext(ctx, "the configuration cannot be read: what was read before stays", "error",
+			err)
 	}
 	if !changed {
 		return

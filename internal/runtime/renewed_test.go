@@ -25,7 +25,9 @@ func uploaded(t *testing.T, config string) *atomic.Value {
 	t.Helper()
 	var file atomic.Value
 	file.Store("one")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, file.Load()) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, file.Load())
+	}))
 	t.Cleanup(server.Close)
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL_S3": server.URL, "AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
@@ -64,7 +66,8 @@ func TestRenewed(t *testing.T) {
 	} {
 		now = now.Add(c.after)
 		file.Store(c.file)
-		if got, err := r.Invoke(t.Context(), []byte("null")); string(got) != `"`+c.want+`"` || err != nil {
+		if got, err := r.Invoke(t.Context(), []byte("null")); string(got) != `"`+c.want+`"` ||
+			err != nil {
 			t.Errorf("call %d: %s, %v; want %s", i, got, err, c.want)
 		}
 	}
@@ -97,7 +100,8 @@ func TestRenewedKeepsCounts(t *testing.T) {
 	failed = 1
 	call()
 	stored := 0
-	for _, line := range regexp.MustCompile(`"MessagesStored":([0-9]+)`).FindAllStringSubmatch(out.String(), -1) {
+	for _, line := range regexp.MustCompile(`"MessagesStored":([0-9]+)`).
+		FindAllStringSubmatch(out.String(), -1) {
 		n, _ := strconv.Atoi(line[1])
 		stored += n
 	}

@@ -60,7 +60,8 @@ func start(emitter *emf.Emitter, newHandler func(*Deps) (Handler, error)) (Handl
 // Handle is the Handler of a function, which needs so much headroom: its context ends so long
 // before Lambda ends the invocation, so that it answers for everything it has done. The metrics are
 // the invocation's.
-func Handle[In, Out any](d *Deps, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error)) Handler {
+func Handle[In, Out any](d *Deps, headroom time.Duration,
+	handle func(context.Context, *emf.Metrics, In) (Out, error)) Handler {
 	return around(d.emitter, headroom, handle, d.after...)
 }
 
@@ -89,7 +90,8 @@ func emitter(out io.Writer, gather time.Duration) *emf.Emitter {
 }
 
 func around[In, Out any](
-	emitter *emf.Emitter, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error),
+	emitter *emf.Emitter, headroom time.Duration,
+	handle func(context.Context, *emf.Metrics, In) (Out, error),
 	after ...func(context.Context, *emf.Metrics),
 ) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, event In) (Out, error) {

@@ -27,10 +27,11 @@ func everything(d *runtime.Deps) (runtime.Handler, error) {
 	d.Ends(d.Deliverer(delivery.Options{Acker: d.Acker()}), d.Announcer())
 	d.Quotas()
 	d.CountRates()
-	return runtime.Handle(d, time.Second, func(ctx context.Context, _ *emf.Metrics, _ string) (string, error) {
-		end, _ := ctx.Deadline()
-		return end.Format(time.RFC3339Nano), nil
-	}), nil
+	return runtime.Handle(d, time.Second,
+		func(ctx context.Context, _ *emf.Metrics, _ string) (string, error) {
+			end, _ := ctx.Deadline()
+			return end.Format(time.RFC3339Nano), nil
+		}), nil
 }
 
 // complete sets all that everything needs. What is at the endpoint answers nothing: no request is
@@ -63,7 +64,8 @@ func TestNew(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	if answer, err := handle(ctx, ""); answer != end.Add(-time.Second).Format(time.RFC3339Nano) || err != nil {
+	if answer, err := handle(ctx, ""); answer != end.Add(-time.Second).Format(time.RFC3339Nano) ||
+		err != nil {
 		t.Errorf("it may take until %q of %v, %v", answer, end, err)
 	}
 }
@@ -80,7 +82,8 @@ func TestNewNamesAllThatIsWrong(t *testing.T) {
 	}
 	refused := func(t *testing.T, want string) {
 		t.Helper()
-		if _, err := runtime.New(io.Discard, everything); err == nil || strings.Count(err.Error(), want) != 1 {
+		if _, err := runtime.New(io.Discard, everything); err == nil ||
+			strings.Count(err.Error(), want) != 1 {
 			t.Errorf("error %v, want one that has once %q", err, want)
 		}
 	}
@@ -125,15 +128,18 @@ func TestNothingIsNeededThatNobodyAsksFor(t *testing.T) {
 
 func TestQuotas(t *testing.T) {
 	complete(t)
-	for text, want := range map[string]string{`{"quotas": []}`: "quotas.json: quotas has 0", `{"quotas": [{"name": "acme", "messages": 1}]}`: ""} {
+	for text, want := range map[string]string{`{"quotas": []}`: "quotas.json: quotas has 0",
+		`{"quotas": [{"name": "acme", "messages": 1}]}`: ""} {
 		quotas(t, text)
 		_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
-			if keeper := d.Quotas(); want == "" && (!keeper.Bounds("acme", quota.Messages) || keeper.Bounds("zoo", quota.Messages)) {
+			if keeper := d.Quotas(); want == "" &&
+				(!keeper.Bounds("acme", quota.Messages) || keeper.Bounds("zoo", quota.Messages)) {
 				t.Errorf("%s: %v", text, keeper)
 			}
 			return nil, nil
 		})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
@@ -149,18 +155,19 @@ func TestAround(t *testing.T) {
 		for _, panics := range []bool{false, true} {
 			var out bytes.Buffer
 			ended := false
-			handle := runtime.Around(&out, 5*time.Second, func(ctx context.Context, metrics *emf.Metrics, event string) (string, error) {
-				metrics.Count("Seen", 1)
-				bubble.Sleep(55*time.Second + time.Millisecond)
-				check.That(t, ctx.Err() != nil, "it may take all of the time")
-				if panics {
-					panic("of a test")
-				}
-				return event + "!", ctx.Err()
-			}, func(ctx context.Context, metrics *emf.Metrics) {
-				metrics.Count("After", 1)
-				ended = ctx.Err() == nil
-			})
+			handle := runtime.Around(&out, 5*time.Second,
+				func(ctx context.Context, metrics *emf.Metrics, event string) (string, error) {
+					metrics.Count("Seen", 1)
+					bubble.Sleep(55*time.Second + time.Millisecond)
+					check.That(t, ctx.Err() != nil, "it may take all of the time")
+					if panics {
+						panic("of a test")
+					}
+					return event + "!", ctx.Err()
+				}, func(ctx context.Context, metrics *emf.Metrics) {
+					metrics.Count("After", 1)
+					ended = ctx.Err() == nil
+				})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			func() {
 				defer func() { check.That(t, (recover() != nil) == panics, "the panic is lost") }()
@@ -169,7 +176,8 @@ func TestAround(t *testing.T) {
 			}()
 			cancel()
 			check.That(t, ended, "nothing came after, or it had no time")
-			for _, part := range []string{`"Seen":1`, `"After":1`, `"ColdStart":1`, `"Namespace":"Space"`, `"service":"orders"`, `"function_name":"enqueue"`} {
+			for _, part := range []string{`"Seen":1`, `"After":1`, `"ColdStart":1`, `"Namespace":"Space"`,
+				`"service":"orders"`, `"function_name":"enqueue"`} {
 				check.That(t, strings.Contains(out.String(), part), "no %s in %s", part, &out)
 			}
 		}
@@ -200,12 +208,14 @@ func TestWakeUpsAreSent(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
 	var out bytes.Buffer
 	handler := check.Get(runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
-		return runtime.Handle(d, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
-			d.Timer.Gap("late", time.Now())
-			return "", nil
-		}), nil
+		return runtime.Handle(d, time.Second,
+			func(context.Context, *emf.Metrics, string) (string, error) {
+				d.Timer.Gap("late", time.Now())
+				return "", nil
+			}), nil
 	}))
-	if _, err := handler.(func(context.Context, string) (string, error))(t.Context(), ""); err != nil || len(sent) != 1 || !strings.Contains(sent[0], "late") {
+	if _, err := handler.(func(context.Context, string) (string, error))(t.Context(),
+		""); err != nil || len(sent) != 1 || !strings.Contains(sent[0], "late") {
 		t.Errorf("sent %v, %v", sent, err)
 	}
 	check.That(t, strings.Contains(out.String(), `"WakeUpsSent":1`), "metrics: %s", &out)
@@ -224,7 +234,8 @@ func TestEagerCalls(t *testing.T) {
 	defer server.Close()
 	complete(t)
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
-	t.Setenv("STREAMSORT_EAGER_FUNCTION", "arn:aws:lambda:us-east-1:123456789012:function:process:live")
+	t.Setenv("STREAMSORT_EAGER_FUNCTION",
+		"arn:aws:lambda:us-east-1:123456789012:function:process:live")
 	for _, c := range []struct {
 		readers, queues string
 		status, calls   int
@@ -240,19 +251,21 @@ func TestEagerCalls(t *testing.T) {
 		t.Setenv("STREAMSORT_READERS", c.readers)
 		var out bytes.Buffer
 		handler := check.Get(runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
-			return runtime.Handle(d, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
-				moved := d.SorterOptions().Moved
-				for i, queue := range strings.Fields(c.queues) {
-					if moved != nil {
-						moved(queue, int64(i))
+			return runtime.Handle(d, time.Second,
+				func(context.Context, *emf.Metrics, string) (string, error) {
+					moved := d.SorterOptions().Moved
+					for i, queue := range strings.Fields(c.queues) {
+						if moved != nil {
+							moved(queue, int64(i))
+						}
 					}
-				}
-				check.That(t, len(called) == 0, "called before the end")
-				return "answered", nil
-			}), nil
+					check.That(t, len(called) == 0, "called before the end")
+					return "answered", nil
+				}), nil
 		}))
 		answer, err := handler.(func(context.Context, string) (string, error))(t.Context(), "")
-		if err != nil || answer != "answered" || len(called) != c.calls || !strings.Contains(out.String(), c.metric) ||
+		if err != nil || answer != "answered" || len(called) != c.calls ||
+			!strings.Contains(out.String(), c.metric) ||
 			(c.metric == "") != !strings.Contains(out.String(), "EagerCalls") {
 			t.Errorf("%+v: %q, %v, called with %v, metrics %s", c, answer, err, called, &out)
 		}
@@ -270,14 +283,16 @@ func TestWhatComesAfterLeavesTimeForTheAnswer(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			hangs := func(ctx context.Context, _ *emf.Metrics) { <-ctx.Done() }
-			handle := runtime.Around(io.Discard, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
-				bubble.Sleep(handled)
-				return "answered", nil
-			}, hangs, hangs)
+			handle := runtime.Around(io.Discard, time.Second,
+				func(context.Context, *emf.Metrics, string) (string, error) {
+					bubble.Sleep(handled)
+					return "answered", nil
+				}, hangs, hangs)
 			begin := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if answer, err := handle(ctx, ""); answer != "answered" || err != nil || time.Since(begin) != want {
+			if answer, err := handle(ctx, ""); answer != "answered" || err != nil ||
+				time.Since(begin) != want {
 				t.Errorf("%q, %v after %s, want it after %s", answer, err, time.Since(begin), want)
 			}
 		})

@@ -61,7 +61,8 @@ type held struct {
 // done within Interval: so one that was added is known at once, and forgeries cost no more than
 // that. The error says why the secrets cannot be had, or is the test's; nothing may be accepted
 // then, nor be refused for good.
-func (s *Cache) Try(ctx context.Context, of Reference, test func(values [][]byte) (bool, error)) (bool, error) {
+func (s *Cache) Try(ctx context.Context, of Reference,
+	test func(values [][]byte) (bool, error)) (bool, error) {
 	s.mu.Lock()
 	h := s.held[of]
 	if h == nil {
@@ -120,7 +121,8 @@ func within(now, then time.Time, d time.Duration) bool {
 }
 
 // refresh fetches the secrets, unless that has just failed.
-func (h *held) refresh(ctx context.Context, fetch func(context.Context, Reference) (string, error), of Reference, now time.Time, pause time.Duration) error {
+func (h *held) refresh(ctx context.Context, fetch func(context.Context, Reference) (string, error),
+	of Reference, now time.Time, pause time.Duration) error {
 	if h.err != nil && within(now, h.tried, pause) {
 		return h.err
 	}
@@ -157,7 +159,9 @@ func parseValues(text string) ([][]byte, error) {
 		}
 	}
 	if len(list) < 1 || len(list) > MaxValues {
-		return nil, &ValueError{fmt.Sprintf("its value has %d secrets: there must be from 1 to %d", len(list), MaxValues)}
+		return nil,
+			&ValueError{fmt.Sprintf("its value has %d secrets: there must be from 1 to %d", len(list),
+				MaxValues)}
 	}
 	if _, err := strictjson.Members([]byte(text)); err == nil {
 		// What the console of Secrets Manager makes: nobody signs with all of that.
@@ -166,7 +170,9 @@ func parseValues(text string) ([][]byte, error) {
 	values := make([][]byte, len(list))
 	for i, secret := range list {
 		if len(secret) < MinBytes || len(secret) > MaxBytes {
-			return nil, &ValueError{fmt.Sprintf("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinBytes, MaxBytes)}
+			return nil,
+				&ValueError{fmt.Sprintf("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinBytes,
+					MaxBytes)}
 		}
 		values[i] = []byte(secret)
 	}

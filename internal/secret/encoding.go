@@ -51,14 +51,17 @@ func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 		case e == Token && signing, e == SigningToken && !signing:
 			continue
 		case e == Base64, e == SigningToken:
-			key, must = fromBase64(text), fmt.Sprintf("%s and %d bytes or more in base64", signingPrefix, MinBytes)
+			key, must = fromBase64(text),
+				fmt.Sprintf("%s and %d bytes or more in base64", signingPrefix, MinBytes)
 		case e == Hex:
 			key, must = fromHex(text), fmt.Sprintf("%d bytes or more in hexadecimal digits", MinBytes)
 		case e == PublicKey:
 			key, must = publicKey(text), "a public key of the curve P-256, as DER in base64 or as PEM"
 		}
 		if len(key) < MinBytes {
-			return nil, &ValueError{fmt.Sprintf("secret %d of %d is not %s, as the scheme has it", i+1, len(values), must)}
+			return nil,
+				&ValueError{fmt.Sprintf("secret %d of %d is not %s, as the scheme has it", i+1, len(values),
+					must)}
 		}
 		keys = append(keys, key)
 	}
@@ -81,7 +84,8 @@ func fromBase64(text string) []byte {
 	if !strings.HasSuffix(text, "=") {
 		encoding = encoding.Strict() // most of the texts that were cut off are refused
 	}
-	key, err := encoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "=")))
+	key, err := encoding.DecodeString(strings.NewReplacer("-", "+", "_",
+		"/").Replace(strings.TrimRight(text, "=")))
 	if err != nil {
 		return nil
 	}

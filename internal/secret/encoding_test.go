@@ -46,14 +46,16 @@ func TestKeys(t *testing.T) {
 		keys, err := c.encoding.Keys([][]byte{[]byte(c.text)})
 		var wrong *secret.ValueError
 		switch {
-		case c.want == nil && (!errors.As(err, &wrong) || strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "secret 1 of 1 is not")):
+		case c.want == nil && (!errors.As(err, &wrong) || strings.Contains(err.Error(), c.text) ||
+			!strings.Contains(err.Error(), "secret 1 of 1 is not")):
 			t.Errorf("%s %q: %q, %v; want an error", c.encoding, c.text, keys, err)
 		case c.want != nil && (err != nil || len(keys) != 1 || !bytes.Equal(keys[0], c.want)):
 			t.Errorf("%s %q: %q, %v; want %q", c.encoding, c.text, keys, err, c.want)
 		}
 	}
 	for _, encoding := range []secret.Encoding{secret.Token, secret.SigningToken} {
-		other := map[secret.Encoding]string{secret.Token: "whsec_" + standard, secret.SigningToken: "glwt-0123456789abcdef"}[encoding]
+		other := map[secret.Encoding]string{secret.Token: "whsec_" + standard,
+			secret.SigningToken: "glwt-0123456789abcdef"}[encoding]
 		if keys, err := encoding.Keys([][]byte{[]byte(other)}); err != nil || len(keys) > 0 {
 			t.Errorf("%s %s: %q, %v; want neither", encoding, other, keys, err)
 		}
@@ -61,11 +63,13 @@ func TestKeys(t *testing.T) {
 }
 
 func FuzzKeys(f *testing.F) {
-	for _, seed := range []string{"v1,whsec_AAAA", "whsec_----____", "00ff", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"} {
+	for _, seed := range []string{"v1,whsec_AAAA", "whsec_----____", "00ff",
+		"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, encoding := range []secret.Encoding{secret.Base64, secret.Hex, secret.PublicKey, secret.SigningToken} {
+		for _, encoding := range []secret.Encoding{secret.Base64, secret.Hex, secret.PublicKey,
+			secret.SigningToken} {
 			keys, err := encoding.Keys([][]byte{text})
 			for _, key := range keys {
 				check.That(t, err == nil && len(key) >= secret.MinBytes,

@@ -24,7 +24,8 @@ func TestFetch(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		asked = append(asked, r.Header.Get("X-Amz-Target")+" "+string(body))
-		for _, part := range []string{"AWS4-HMAC-SHA256 Credential=key/", "/eu-west-1/", "SignedHeaders=", "x-amz-target"} {
+		for _, part := range []string{"AWS4-HMAC-SHA256 Credential=key/", "/eu-west-1/", "SignedHeaders=",
+			"x-amz-target"} {
 			check.That(t, strings.Contains(r.Header.Get("Authorization"), part),
 				"no %s in %s", part, r.Header.Get("Authorization"))
 		}
@@ -71,7 +72,8 @@ func TestFetch(t *testing.T) {
 		if err != nil {
 			got = "error " + err.Error()
 		}
-		if !strings.HasPrefix(got, test.want) || strings.Contains(got, "canary") || len(asked) != test.calls {
+		if !strings.HasPrefix(got, test.want) || strings.Contains(got, "canary") ||
+			len(asked) != test.calls {
 			t.Errorf("%s: %s after %d calls, want %s after %d", name, got, len(asked), test.want, test.calls)
 		}
 		want := `secretsmanager.GetSecretValue {"SecretId":"` + secretARN + `"}`
@@ -87,7 +89,8 @@ func TestFetch(t *testing.T) {
 }
 
 func TestNewStoreNamesWhatIsMissing(t *testing.T) {
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM", "AWS_ENDPOINT_URL_SECRETS_MANAGER"} {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL",
+		"AWS_ENDPOINT_URL_SSM", "AWS_ENDPOINT_URL_SECRETS_MANAGER"} {
 		t.Setenv(name, "")
 	}
 	of := check.Get(secret.ParseReference("arn:aws:ssm:eu-west-1:123456789012:parameter/a"))

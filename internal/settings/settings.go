@@ -193,7 +193,8 @@ func (r *reader) readers(name string, s *Settings) {
 	}
 	for _, item := range all.Consumers {
 		circuit := delivery.Circuit{WakeRate: item.Circuit.WakeRate}
-		reader := delivery.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit, Eager: item.Eager}
+		reader := delivery.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts,
+			Circuit: circuit, Eager: item.Eager}
 		if err := reader.Validate(); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}

@@ -27,7 +27,8 @@ func tables(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	tables(t)
 	s := check.Get(settings.FromEnvironment())
-	if s.Defaults != cursor.DefaultSettings() || s.Retention != 336*time.Hour || s.KeepForever || s.Names.Trouble != "s-1" {
+	if s.Defaults != cursor.DefaultSettings() || s.Retention != 336*time.Hour || s.KeepForever ||
+		s.Names.Trouble != "s-1" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -47,11 +48,16 @@ func TestEverything(t *testing.T) {
 	}
 	s := check.Get(settings.FromEnvironment())
 	want := settings.Settings{
-		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Trouble: "s-1", Arrivals: "a-1"},
-		Consumers:   delivery.Names{Trouble: "s-1"},
-		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver, ClockAhead: 24 * time.Hour},
-		KeepForever: true, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}), EventBus: "default",
-		Readers:    []delivery.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: delivery.Circuit{WakeRate: 7}}, {Name: "c"}},
+		Names:     cursor.Names{Messages: "m-1", Cursors: "c-1", Trouble: "s-1", Arrivals: "a-1"},
+		Consumers: delivery.Names{Trouble: "s-1"},
+		Defaults: cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10,
+			Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver,
+			ClockAhead: 24 * time.Hour},
+		KeepForever: true, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}),
+		EventBus: "default",
+		Readers: []delivery.Reader{{Name: "a"},
+			{Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: delivery.Circuit{WakeRate: 7}},
+			{Name: "c"}},
 		Buckets:    map[string]string{"c": "arn:aws:s3:::books"},
 		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
 		Log: calllog.Log{Successes: 100, Queue: "q", Until: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)},
@@ -65,8 +71,10 @@ func TestReadersOfConsumers(t *testing.T) {
 	t.Setenv("STREAMSORT_READERS", `{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"x"}},
 		{"name":"b","prefix":"shop/","start":7,"maxAttempts":3,"circuit":{"wakeRate":7},"sink":{"kind":"s3","arn":"arn:aws:s3:::books"}}]}`)
 	s, err := settings.FromEnvironment()
-	want := []delivery.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: delivery.Circuit{WakeRate: 7}}}
-	if err != nil || !reflect.DeepEqual(s.Readers, want) || !reflect.DeepEqual(s.Buckets, map[string]string{"b": "arn:aws:s3:::books"}) {
+	want := []delivery.Reader{{Name: "a"},
+		{Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: delivery.Circuit{WakeRate: 7}}}
+	if err != nil || !reflect.DeepEqual(s.Readers, want) ||
+		!reflect.DeepEqual(s.Buckets, map[string]string{"b": "arn:aws:s3:::books"}) {
 		t.Errorf("%+v, %v, %v; want %+v", s.Readers, s.Buckets, err, want)
 	}
 	t.Setenv("STREAMSORT_READERS", `{"consumers":{"name":"a"}}`)
@@ -116,7 +124,9 @@ func TestRawEvents(t *testing.T) {
 		s, err := settings.FromEnvironment()
 		switch {
 		case names != "":
-			if err == nil || !strings.Contains(err.Error(), "STREAMSORT_EVENTS is how raw events become messages: ") || !strings.Contains(err.Error(), names) {
+			if err == nil ||
+				!strings.Contains(err.Error(), "STREAMSORT_EVENTS is how raw events become messages: ") ||
+				!strings.Contains(err.Error(), names) {
 				t.Errorf("%s: error %v", events, err)
 			}
 		case err != nil || !s.Events.Keyed() || s.Events.KeyType != "time,rank(a|*)":
@@ -147,10 +157,12 @@ func TestChains(t *testing.T) {
 		t.Setenv("STREAMSORT_CHAINS_TABLE", c.table)
 		t.Setenv("STREAMSORT_TOMBSTONE", c.tombstone)
 		s := check.Get(settings.FromEnvironment())
-		if err := s.NeedChains(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if err := s.NeedChains(); c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: error %v", c, err)
 		}
-		if want := (xorack.Names{Chains: "c-1"}); c.want == "" && (s.Chains != want || s.Tombstone != 90*time.Minute) {
+		if want := (xorack.Names{Chains: "c-1"}); c.want == "" &&
+			(s.Chains != want || s.Tombstone != 90*time.Minute) {
 			t.Errorf("%+v, %v", s.Chains, s.Tombstone)
 		}
 	}
@@ -162,7 +174,8 @@ func TestReadersOfAFile(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("LAMBDA_TASK_ROOT", folder)
 	t.Setenv("STREAMSORT_READERS", "consumers.json")
-	if _, err := settings.FromEnvironment(); err == nil || !strings.Contains(err.Error(), "consumers.json") {
+	if _, err := settings.FromEnvironment(); err == nil ||
+		!strings.Contains(err.Error(), "consumers.json") {
 		t.Errorf("without the file: error %v", err)
 	}
 	file := filepath.Join(folder, "consumers.json")
@@ -179,7 +192,8 @@ func TestReadersOfAFile(t *testing.T) {
 		s, err := settings.FromEnvironment()
 		if want != "" {
 			check.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
-		} else if err != nil || len(s.Readers) != 2 || !s.Readers[1].Eager || len(s.Endpoints) != 1 || s.Endpoints[0] != "hooks" {
+		} else if err != nil || len(s.Readers) != 2 || !s.Readers[1].Eager || len(s.Endpoints) != 1 ||
+			s.Endpoints[0] != "hooks" {
 			t.Errorf("%+v, %v of %v", s.Readers, s.Endpoints, err)
 		}
 	}

@@ -103,7 +103,8 @@ func TestConfigErrors(t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
-	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_REGION", "AWS_DEFAULT_REGION"} {
+	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_REGION",
+		"AWS_DEFAULT_REGION"} {
 		t.Setenv(name, "")
 	}
 	check.Has(t, fmt.Sprint(check.Err(New(Config{}, nil))), "kind is missing")

@@ -38,11 +38,13 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return serves(w.t, r, w.kind, func(e entry) bool {
 		seq := e.MessageAttributes["seq"].StringValue
 		if w.kind == "eventbridge" {
-			check.That(w.t, e.EventBusName == busARN && e.Source == "streamsort" && e.DetailType == "message",
+			check.That(w.t, e.EventBusName == busARN && e.Source == "streamsort" &&
+				e.DetailType == "message",
 				"entry %+v", e)
 			seq = string(sinktest.Decode[struct{ Seq json.RawMessage }](w.t, []byte(e.Detail)).Seq)
 		} else {
-			check.That(w.t, e.MessageGroupID == "q" && strings.HasSuffix(e.MessageDeduplicationID, "."+seq+".0"),
+			check.That(w.t, e.MessageGroupID == "q" &&
+				strings.HasSuffix(e.MessageDeduplicationID, "."+seq+".0"),
 				"entry %+v", e)
 		}
 		w.requests[request] = append(w.requests[request], seq)
@@ -78,7 +80,8 @@ func entriesOf(t *testing.T, kind string, raw []byte) (all []entry) {
 		}
 		e := entry{
 			ID: member("Id"), MessageGroupID: member("MessageGroupId"),
-			MessageDeduplicationID: member("MessageDeduplicationId"), MessageAttributes: map[string]attribute{},
+			MessageDeduplicationID: member("MessageDeduplicationId"),
+			MessageAttributes:      map[string]attribute{},
 		}
 		for a := 1; ; a++ {
 			at := fmt.Sprintf("MessageAttributes.entry.%d.", a)
@@ -93,7 +96,8 @@ func entriesOf(t *testing.T, kind string, raw []byte) (all []entry) {
 }
 
 // serves answers a request as the service does that takes such entries.
-func serves(t *testing.T, r *http.Request, kind string, takes func(entry) bool) (*http.Response, error) {
+func serves(t *testing.T, r *http.Request, kind string,
+	takes func(entry) bool) (*http.Response, error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -112,19 +116,23 @@ func serves(t *testing.T, r *http.Request, kind string, takes func(entry) bool) 
 			refused = append(refused, "<member><Id>"+e.ID+"</Id><Code>InternalError</Code><Message>later</Message><SenderFault>false</SenderFault></member>")
 		case took:
 			sum := md5.Sum([]byte(e.MessageBody))
-			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":"%x"}`, e.ID, sum))
+			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":"%x"}`, e.ID,
+				sum))
 		default:
-			refused = append(refused, fmt.Sprintf(`{"Id":%q,"Code":"InternalError","Message":"later","SenderFault":false}`, e.ID))
+			refused = append(refused,
+				fmt.Sprintf(`{"Id":%q,"Code":"InternalError","Message":"later","SenderFault":false}`, e.ID))
 		}
 	}
-	answer := `{"Successful":[` + strings.Join(taken, ",") + `],"Failed":[` + strings.Join(refused, ",") + `]}`
+	answer := `{"Successful":[` + strings.Join(taken, ",") + `],"Failed":[` +
+		strings.Join(refused, ",") + `]}`
 	switch kind {
 	case "sns":
 		answer = `<PublishBatchResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishBatchResult><Successful>` +
 			strings.Join(taken, "") + `</Successful><Failed>` + strings.Join(refused, "") +
 			`</Failed></PublishBatchResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></PublishBatchResponse>`
 	case "eventbridge":
-		answer = fmt.Sprintf(`{"FailedEntryCount":%d,"Entries":[%s]}`, len(refused), strings.Join(taken, ","))
+		answer = fmt.Sprintf(`{"FailedEntryCount":%d,"Entries":[%s]}`, len(refused),
+			strings.Join(taken, ","))
 	}
 	return answered(r, kind, answer), nil
 }
@@ -136,7 +144,8 @@ func answered(r *http.Request, kind, answer string) *http.Response {
 		header.Set("Content-Type", "text/xml")
 	}
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: header, Request: r, Body: io.NopCloser(strings.NewReader(answer)), ContentLength: int64(len(answer)),
+		StatusCode: http.StatusOK, Header: header, Request: r,
+		Body: io.NopCloser(strings.NewReader(answer)), ContentLength: int64(len(answer)),
 	}
 }
 
@@ -163,7 +172,8 @@ func (s set) open(t *testing.T, transport http.RoundTripper) kind.Sink {
 	return check.Get(New(s.config(t), &Options{Transport: transport}))
 }
 
-var wires = []set{{Kind: "sqs", ARN: queueARN}, {Kind: "sns", ARN: topicARN}, {Kind: "eventbridge", ARN: busARN}}
+var wires = []set{{Kind: "sqs", ARN: queueARN}, {Kind: "sns", ARN: topicARN},
+	{Kind: "eventbridge", ARN: busARN}}
 
 // TestPartialFailures: the second entry of the first request is refused. SQS and SNS let nothing
 // else overtake it, EventBridge has no order to keep.
@@ -172,7 +182,9 @@ func TestPartialFailures(t *testing.T) {
 		t.Run(config.Kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				config.MaxEntries = 3
-				w := &wire{t: t, kind: config.Kind, refuse: func(request int, seq string) bool { return request == 0 && seq == "2" }}
+				w := &wire{t: t, kind: config.Kind, refuse: func(request int, seq string) bool {
+					return request == 0 && seq == "2"
+				}}
 				s := config.open(t, w)
 				check.OK(t, s.Send(t.Context(), sinktest.Batch("q", sinktest.Bodies(5)...)))
 				want := [][]string{{"1", "2", "3"}, {"2"}, {"4"}, {"5"}}
@@ -218,11 +230,14 @@ func TestRequests(t *testing.T) {
 // TestGarbage: an answer that does not name each entry is no success.
 func TestGarbage(t *testing.T) {
 	for _, config := range wires {
-		for name, answer := range map[string]string{"empty": "", "object": "{}", "HTML": "<p>", "other": `{"Entries":[{}],"Successful":[{"Id":"7"},{"Id":"x"},{}]}`, "changed": `{"Successful":[{"Id":"0","MD5OfMessageBody":"0"}]}`} {
+		for name, answer := range map[string]string{"empty": "", "object": "{}", "HTML": "<p>",
+			"other":   `{"Entries":[{}],"Successful":[{"Id":"7"},{"Id":"x"},{}]}`,
+			"changed": `{"Successful":[{"Id":"0","MD5OfMessageBody":"0"}]}`} {
 			t.Run(config.Kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
-						return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, nil
+						return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r,
+							Body: io.NopCloser(strings.NewReader(answer))}, nil
 					}))
 					err := s.Send(t.Context(), sinktest.Batch("q", "1"))
 					check.Need(t, err != nil, "it was taken for success")
@@ -306,12 +321,15 @@ func TestCloudEventsOut(t *testing.T) {
 		s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
 			return serves(t, r, config.Kind, func(e entry) bool {
 				take(e.MessageBody + e.Detail)
-				if config.Kind == "sqs" && (e.MessageAttributes["contentType"].StringValue != cloudevents.MediaType || e.MessageAttributes["seq"].StringValue == "") ||
+				if config.Kind == "sqs" &&
+					(e.MessageAttributes["contentType"].StringValue != cloudevents.MediaType ||
+						e.MessageAttributes["seq"].StringValue == "") ||
 					config.Kind == "eventbridge" && e.DetailType != "cloudevent" {
 					t.Errorf("%s: %+v", config.Kind, e)
 				}
 				const trace = "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1"
-				if len(got) == 1 && e.TraceHeader+e.MessageSystemAttributes["AWSTraceHeader"].StringValue != trace {
+				if len(got) == 1 &&
+					e.TraceHeader+e.MessageSystemAttributes["AWSTraceHeader"].StringValue != trace {
 					t.Errorf("%s: %+v", config.Kind, e)
 				}
 				return true
@@ -321,12 +339,16 @@ func TestCloudEventsOut(t *testing.T) {
 		check.OK(t, s.Send(t.Context(), b))
 		check.Need(t, len(got) == 3, "%s: %d events", config.Kind, len(got))
 		e := got[0]
-		if e.ID() != "1" || e.Source() != "/s" || e.Type() != "t" || string(e.Data()) != `{"total": 12}` || e.Extensions()["n"] != int32(5) ||
-			e.Extensions()["traceparent"] == nil || e.Extensions()["streamsortqueue"] != "@acme/orders" || e.Extensions()["streamsortconsumer"] != "c" ||
-			e.Extensions()["streamsortseq"] != "1" || e.Extensions()["streamsorttoken"] != "7-req" || e.Extensions()["streamsortedge"] != b.Edges[0].String() {
+		if e.ID() != "1" || e.Source() != "/s" || e.Type() != "t" ||
+			string(e.Data()) != `{"total": 12}` || e.Extensions()["n"] != int32(5) ||
+			e.Extensions()["traceparent"] == nil || e.Extensions()["streamsortqueue"] != "@acme/orders" ||
+			e.Extensions()["streamsortconsumer"] != "c" ||
+			e.Extensions()["streamsortseq"] != "1" || e.Extensions()["streamsorttoken"] != "7-req" ||
+			e.Extensions()["streamsortedge"] != b.Edges[0].String() {
 			t.Errorf("%s: %s", config.Kind, raws[0])
 		}
-		if e := got[1]; string(e.Data()) != "99999999999999999999" || e.DataBase64 != (config.Kind == "eventbridge") || e.Extensions()["streamsortseq"] != "2" {
+		if e := got[1]; string(e.Data()) != "99999999999999999999" ||
+			e.DataBase64 != (config.Kind == "eventbridge") || e.Extensions()["streamsortseq"] != "2" {
 			t.Errorf("%s: %s", config.Kind, raws[1])
 		}
 		if e := got[2]; e.ID() != "3" || e.Source() != "@acme%2Forders" || string(e.Data()) != "\x00" {
@@ -350,14 +372,17 @@ func says(status int, header, body string) answering {
 		if name, value, some := strings.Cut(header, ": "); some {
 			h.Set(name, value)
 		}
-		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
+		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))},
+			nil
 	}
 }
 
 // TestAway: what a service says of itself is distinguished from what it says of a message, as it is
 // written on the wire.
 func TestAway(t *testing.T) {
-	refused := answering(func() (*http.Response, error) { return nil, errors.New("connection refused") })
+	refused := answering(func() (*http.Response, error) {
+		return nil, errors.New("connection refused")
+	})
 	const snsFailed = `<PublishBatchResponse><PublishBatchResult><Failed><member><Id>0</Id><Code>Throttled</Code><SenderFault>false</SenderFault></member></Failed></PublishBatchResult></PublishBatchResponse>`
 	lambda, sqs, sns, bus := set{Kind: "lambda", ARN: functionARN}, wires[0], wires[1], wires[2]
 	for name, c := range map[string]struct {
@@ -404,7 +429,8 @@ func TestCalled(t *testing.T) {
 			a.Header.Set("X-Amzn-Requestid", "r-1")
 			return a, err
 		})
-		err := set{Kind: "lambda", ARN: functionARN}.open(t, failed).Send(t.Context(), sinktest.Batch("q", "1"))
+		err := set{Kind: "lambda", ARN: functionARN}.open(t, failed).Send(t.Context(),
+			sinktest.Batch("q", "1"))
 		var called interface{ Called() (by, id string) }
 		check.Need(t, errors.As(err, &called), "error %v", err)
 		by, id := called.Called()

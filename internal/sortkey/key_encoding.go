@@ -96,7 +96,8 @@ func (p keyPart) encode(to []byte, value any) ([]byte, error) {
 	}
 	rank, found := p.patterns.of(text)
 	if !found {
-		return nil, invalid.New(invalid.Unknown, "", "has no rank: it must match one of "+p.patterns.String())
+		return nil,
+			invalid.New(invalid.Unknown, "", "has no rank: it must match one of "+p.patterns.String())
 	}
 	return append(to, byte(rank)), nil
 }

@@ -60,7 +60,8 @@ func same(text string) string { return text }
 func textCode(text string) (string, error) {
 	if len(text) > MaxKeyText {
 		return "", &invalid.Error{
-			Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: a text in a key has 0 to %d", len(text), MaxKeyText), Size: len(text), Most: MaxKeyText,
+			Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: a text in a key has 0 to %d",
+				len(text), MaxKeyText), Size: len(text), Most: MaxKeyText,
 		}
 	}
 	return text, nil

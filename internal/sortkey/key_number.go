@@ -46,7 +46,9 @@ var numberForm = regexp.MustCompile(`^(-)?(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE](
 func parseDecimal(text string) (decimal, error) {
 	if len(text) > maxKeyNumber {
 		return decimal{}, &invalid.Error{
-			Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d characters: a number in a key has at most %d", len(text), maxKeyNumber), Size: len(text), Most: maxKeyNumber,
+			Code: invalid.TooLarge,
+			Problem: fmt.Sprintf("has %d characters: a number in a key has at most %d", len(text),
+				maxKeyNumber), Size: len(text), Most: maxKeyNumber,
 		}
 	}
 	m := numberForm.FindStringSubmatch(text)
@@ -66,7 +68,8 @@ func normal(negative bool, whole, fraction, power string) (decimal, error) {
 	shift := 0
 	if power != "" {
 		var err error
-		if shift, err = strconv.Atoi(power); err != nil || shift > 2*maxKeyNumber || shift < -2*maxKeyNumber {
+		if shift, err = strconv.Atoi(power); err != nil || shift > 2*maxKeyNumber ||
+			shift < -2*maxKeyNumber {
 			return decimal{}, outOfSize()
 		}
 	}
@@ -82,7 +85,9 @@ func outOfSize() error {
 func (d decimal) check() error {
 	switch {
 	case len(d.digits) > MaxKeyDigits:
-		return invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has %d significant digits: a number in a key has at most %d", len(d.digits), MaxKeyDigits))
+		return invalid.New(invalid.OutOfRange, "",
+			fmt.Sprintf("has %d significant digits: a number in a key has at most %d", len(d.digits),
+				MaxKeyDigits))
 	case d.digits != "" && (d.exponent > maxKeyExponent || d.exponent <= -maxKeyExponent):
 		return outOfSize()
 	}

@@ -36,16 +36,21 @@ func parseRanks(text string) (ranks, error) {
 	r := ranks(patterns)
 	switch {
 	case len(r) > MaxRankPatterns:
-		return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has a rank of %d patterns: it must have 1 to %d", len(r), MaxRankPatterns))
+		return nil, invalid.New(invalid.OutOfRange, "",
+			fmt.Sprintf("has a rank of %d patterns: it must have 1 to %d", len(r), MaxRankPatterns))
 	case len(r.String()) > MaxRankBytes:
-		return nil, invalid.New(invalid.TooLarge, "", fmt.Sprintf("has %d bytes of patterns in its rank: at most %d are taken", len(r.String()), MaxRankBytes))
+		return nil,
+			invalid.New(invalid.TooLarge, "",
+				fmt.Sprintf("has %d bytes of patterns in its rank: at most %d are taken", len(r.String()),
+					MaxRankBytes))
 	}
 	return r, nil
 }
 
 func checkPattern(pattern string) error {
 	if pattern == "" {
-		return invalid.New(invalid.Missing, "", "has an empty pattern in its rank: * is what matches everything")
+		return invalid.New(invalid.Missing, "",
+			"has an empty pattern in its rank: * is what matches everything")
 	}
 	for _, c := range []byte(pattern) {
 		if c <= ' ' || c > '~' || strings.IndexByte(",|()", c) >= 0 {

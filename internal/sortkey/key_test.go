@@ -58,13 +58,11 @@ func ExampleKeyType_Key() {
 	}
 	_, err = keys.Key("2023-11-14 22:13:20", "customer.created")
 	fmt.Println(err)
-	// Output:
-	// time,rank(*.created|*|*.deleted)
-	// ["2023-11-14T22:13:19.5Z",2] customer.deleted
-	// ["2023-11-14T22:13:20Z",0] customer.subscription.created
-	// ["2023-11-14T22:13:20Z",1] customer.subscription.updated
-	// ["2023-11-14T22:13:20Z",2] customer.subscription.deleted
-	// key part 1 of 2 must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds; the type utc takes it
+	// Output: time,rank(*.created|*|*.deleted) ["2023-11-14T22:13:19.5Z",2] customer.deleted
+	// ["2023-11-14T22:13:20Z",0] customer.subscription.created ["2023-11-14T22:13:20Z",1]
+	// customer.subscription.updated ["2023-11-14T22:13:20Z",2] customer.subscription.deleted key part
+	// 1 of 2 must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds;
+	// the type utc takes it
 }
 
 // keyOf is the key of a JSON value.
@@ -215,17 +213,20 @@ var (
 		rapid.Custom(func(t *rapid.T) string { return fmt.Sprint(rapid.Int64().Draw(t, "n")) }),
 	)
 	keyTimes = rapid.Custom(func(t *rapid.T) time.Time {
-		seconds := rapid.OneOf(rapid.Int64Range(-62_167_219_200, 253_402_300_799), rapid.Int64Range(-3, 3), rapid.Int64Range(1_700_000_000, 1_700_000_003)).Draw(t, "seconds")
-		nanos := rapid.OneOf(rapid.SampledFrom([]int64{0, 1, 500_000_000, 999_999_999}), rapid.Int64Range(0, 999_999_999)).Draw(t, "nanos")
+		seconds := rapid.OneOf(rapid.Int64Range(-62_167_219_200, 253_402_300_799),
+			rapid.Int64Range(-3, 3), rapid.Int64Range(1_700_000_000, 1_700_000_003)).Draw(t, "seconds")
+		nanos := rapid.OneOf(rapid.SampledFrom([]int64{0, 1, 500_000_000, 999_999_999}),
+			rapid.Int64Range(0, 999_999_999)).Draw(t, "nanos")
 		return time.Unix(seconds, nanos)
 	})
 	keyHex   = rapid.StringMatching(`(0x)?0{0,3}[0-9a-fA-F]{1,20}`)
 	keyLSNs  = rapid.StringMatching(`[0-9a-fA-F]{1,8}/[0-9a-fA-F]{1,8}`)
 	keyULIDs = rapid.StringMatching(`[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}`)
 	// keyVersions have numbers and identifiers that are often equal.
-	keyVersions = rapid.StringMatching(`[0-9]{1,2}(\.[0-9]{1,2}){0,3}(-(a|ab|1|10)(\.(a|A|2|10|-)){0,2})?`)
-	keyTexts    = rapid.OneOf(rapid.StringN(0, 16, 64), rapid.StringMatching("[\x00\x01ab]{0,4}"))
-	keyEvent    = rapid.SampledFrom([]string{"a", "b.x", "c"})
+	keyVersions = rapid.StringMatching(
+		`[0-9]{1,2}(\.[0-9]{1,2}){0,3}(-(a|ab|1|10)(\.(a|A|2|10|-)){0,2})?`)
+	keyTexts = rapid.OneOf(rapid.StringN(0, 16, 64), rapid.StringMatching("[\x00\x01ab]{0,4}"))
+	keyEvent = rapid.SampledFrom([]string{"a", "b.x", "c"})
 )
 
 type keySample struct {
@@ -332,13 +333,16 @@ func (s keySample) compare(name string, o keySample) int {
 	return s.rank - o.rank
 }
 
-var keyNames = []string{"number", "time", "utc", "text", "hex", "lsn", "ulid", "semver", "rank(a|b*|c)"}
+var keyNames = []string{"number", "time", "utc", "text", "hex", "lsn", "ulid", "semver",
+	"rank(a|b*|c)"}
 
 // TestOrderOfKeys: keys sort as what they are of, part by part; equal ones are one key; none is the
 // beginning of another, whatever follows it.
 func TestOrderOfKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfNDistinct(rapid.SampledFrom(keyNames), 1, 3, func(name string) string { return strings.Replace(name, "utc", "time", 1) }).Draw(t, "parts")
+		names := rapid.SliceOfNDistinct(rapid.SampledFrom(keyNames), 1, 3, func(name string) string {
+			return strings.Replace(name, "utc", "time", 1)
+		}).Draw(t, "parts")
 		keys, err := sortkey.ParseKeyType(strings.Join(names, ","))
 		if err != nil {
 			t.Fatal(err)
@@ -359,10 +363,12 @@ func TestOrderOfKeys(t *testing.T) {
 		for i := 0; i < len(names) && want == 0; i++ {
 			want = a.compare(names[i], b)
 		}
-		if got := strings.Compare(string(a.key), string(b.key)); got < 0 != (want < 0) || got > 0 != (want > 0) {
+		if got := strings.Compare(string(a.key), string(b.key)); got < 0 != (want < 0) ||
+			got > 0 != (want > 0) {
 			t.Fatalf("%s and %s compare %d, want %d", a.key, b.key, got, want)
 		}
-		if want != 0 && (strings.HasPrefix(string(a.key), string(b.key)) || strings.HasPrefix(string(b.key), string(a.key))) {
+		if want != 0 && (strings.HasPrefix(string(a.key), string(b.key)) ||
+			strings.HasPrefix(string(b.key), string(a.key))) {
 			t.Fatalf("one of %x and %x is the beginning of the other", string(a.key), string(b.key))
 		}
 		if !keys.Has(a.key) {
@@ -383,7 +389,8 @@ func TestStoredKeysThatAreNone(t *testing.T) {
 		"too great": "\x01\xff\x02", "too small": "\x01\x00\xfd", "a time after 9999": "\x02\xc7\x02", "ten digits of a fraction": "\x02\xba\x02",
 		"four parts": "\x04\x00\x04\x00\x04\x00\x04\x00",
 	} {
-		if key := sortkey.Key(stored); string(key.JSON()) != "null" || !strings.HasPrefix(key.String(), "0x") {
+		if key := sortkey.Key(stored); string(key.JSON()) != "null" ||
+			!strings.HasPrefix(key.String(), "0x") {
 			t.Errorf("%s is %s and %s", name, key.JSON(), key)
 		}
 	}
@@ -391,7 +398,8 @@ func TestStoredKeysThatAreNone(t *testing.T) {
 
 func TestKeysOfOtherTypes(t *testing.T) {
 	two := keyOf(t, "rank(a|b|c)", `"c"`)
-	for _, keys := range []sortkey.KeyType{"", "number", "time", "text", "rank(a|b)", "time,rank(a|b|c)"} {
+	for _, keys := range []sortkey.KeyType{"", "number", "time", "text", "rank(a|b)",
+		"time,rank(a|b|c)"} {
 		check.That(t, !keys.Has(two), "%s has a key of three ranks", keys)
 	}
 	check.That(t, !sortkey.KeyType("text").Has("broken"), "a broken key is one")
@@ -411,7 +419,8 @@ func FuzzStoredKey(f *testing.F) {
 		if !json.Valid(key.JSON()) {
 			t.Fatalf("%x is %s", stored, key.JSON())
 		}
-		for _, keys := range []sortkey.KeyType{"number", "time", "text", "lsn", "ulid", "semver", "hex", "time,number,text", "time,time", "number,number", "text,text", "hex,semver"} {
+		for _, keys := range []sortkey.KeyType{"number", "time", "text", "lsn", "ulid", "semver", "hex",
+			"time,number,text", "time,time", "number,number", "text,text", "hex,semver"} {
 			if !keys.Has(key) {
 				continue
 			}
@@ -425,11 +434,14 @@ func FuzzStoredKey(f *testing.F) {
 // FuzzParseKey: whatever stands in a message, its key is one or an error, and two numbers sort by
 // their values.
 func FuzzParseKey(f *testing.F) {
-	for _, seed := range [][2]string{{`1`, `1.0`}, {`-0`, `0`}, {`"2018-10-03T21:13:54.5+23:59"`, `1538601234.5`}, {`"\ud800"`, `""`}, {`["a"]`, `1e-126`}, {`1E126`, `null`}} {
+	for _, seed := range [][2]string{{`1`, `1.0`}, {`-0`, `0`},
+		{`"2018-10-03T21:13:54.5+23:59"`, `1538601234.5`}, {`"\ud800"`, `""`}, {`["a"]`, `1e-126`},
+		{`1E126`, `null`}} {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		for _, keys := range []sortkey.KeyType{"number", "time", "utc", "text", "lsn", "ulid", "semver", "hex", "rank(a|*)", "text,number"} {
+		for _, keys := range []sortkey.KeyType{"number", "time", "utc", "text", "lsn", "ulid", "semver",
+			"hex", "rank(a|*)", "text,number"} {
 			key, err := keys.ParseKey([]byte(a))
 			if err != nil {
 				continue
@@ -437,10 +449,12 @@ func FuzzParseKey(f *testing.F) {
 			check.Need(t, keys.Has(key), "%s %s is %x, which it has not", keys, a, string(key))
 			other, err := keys.ParseKey([]byte(b))
 			var x, y json.Number
-			if err != nil || json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || keys != "number" {
+			if err != nil || json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil ||
+				keys != "number" {
 				continue
 			}
-			got, want := bytes.Compare([]byte(key), []byte(other)), rational(x.String()).Cmp(rational(y.String()))
+			got, want := bytes.Compare([]byte(key), []byte(other)),
+				rational(x.String()).Cmp(rational(y.String()))
 			check.Need(t, got == want, "%s and %s compare %d, want %d", a, b, got, want)
 		}
 	})
@@ -469,7 +483,8 @@ type refusal struct {
 func (r refusal) check(t *testing.T, what string, err error) {
 	t.Helper()
 	var wrong *invalid.Error
-	if !errors.As(err, &wrong) || wrong.Field != r.field || wrong.Code != r.code || !strings.Contains(wrong.Problem, r.bound) {
+	if !errors.As(err, &wrong) || wrong.Field != r.field || wrong.Code != r.code ||
+		!strings.Contains(wrong.Problem, r.bound) {
 		t.Errorf("%s: %v, want %s of %s with %q", what, err, r.code, r.field, r.bound)
 	}
 }
@@ -535,9 +550,11 @@ func TestRanks(t *testing.T) {
 		key := keyOf(t, sortkey.KeyType("rank("+c.patterns+")"), `"`+c.text+`"`)
 		check.Is(t, string(key.JSON()), fmt.Sprint(c.rank), c.text, c.patterns, c.rank)
 	}
-	for _, c := range []struct{ patterns, text string }{{"a", "aa"}, {"a*a", "a"}, {"*ab*ab", "ab"}, {"a|b", ""}, {"a*b*c", "acb"}, {"*a*b*", "ba"}} {
+	for _, c := range []struct{ patterns, text string }{{"a", "aa"}, {"a*a", "a"}, {"*ab*ab", "ab"},
+		{"a|b", ""}, {"a*b*c", "acb"}, {"*a*b*", "ba"}} {
 		_, err := sortkey.KeyType("rank(" + c.patterns + ")").Key(c.text)
-		refusal{"key", invalid.Unknown, "must match one of " + c.patterns}.check(t, c.text+" in "+c.patterns, err)
+		refusal{"key", invalid.Unknown, "must match one of " + c.patterns}.check(t,
+			c.text+" in "+c.patterns, err)
 	}
 }
 
@@ -678,7 +695,8 @@ func TestRefusedKeysNameTheTypeThatTakesThem(t *testing.T) {
 			t.Errorf("%s %s is taken", c.keys, c.raw)
 			continue
 		}
-		if _, takes, _ := strings.Cut(err.Error(), "; the type "); strings.TrimSuffix(takes, " takes it") != c.takes {
+		if _, takes, _ := strings.Cut(err.Error(), "; the type "); strings.TrimSuffix(takes,
+			" takes it") != c.takes {
 			t.Errorf("%s %s: %v, want that %q takes it", c.keys, c.raw, err, c.takes)
 		}
 	}

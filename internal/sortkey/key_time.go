@@ -86,7 +86,9 @@ func errYears() error {
 
 func checkFraction(digits string) error {
 	if len(digits) > maxFraction {
-		return invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has %d digits of a second's fraction: at most %d are taken", len(digits), maxFraction))
+		return invalid.New(invalid.OutOfRange, "",
+			fmt.Sprintf("has %d digits of a second's fraction: at most %d are taken", len(digits),
+				maxFraction))
 	}
 	return nil
 }
@@ -157,7 +159,8 @@ func parseTime(text string) (time.Time, error) {
 		return t, checkTime(upper)
 	}
 	if _, err := time.Parse("2006-01-02T15:04:05", upper); err == nil {
-		return t, invalid.New(invalid.Malformed, "", "has no time zone: a time ends in Z or an offset such as +02:00")
+		return t, invalid.New(invalid.Malformed, "",
+			"has no time zone: a time ends in Z or an offset such as +02:00")
 	}
 	var wrong *time.ParseError
 	if errors.As(err, &wrong) && strings.HasSuffix(wrong.Message, "out of range") {
@@ -188,7 +191,8 @@ func checkTime(text string) error {
 	if text[minutes] != ':' || text[seconds] == ',' {
 		return notRFC3339()
 	}
-	if offset := text[len(text)-len("07:00"):]; !strings.HasSuffix(text, "Z") && (offset[:2] > "23" || offset[3:] > "59") {
+	if offset := text[len(text)-len("07:00"):]; !strings.HasSuffix(text, "Z") &&
+		(offset[:2] > "23" || offset[3:] > "59") {
 		return doesNotExist("offset of its zone out of range")
 	}
 	fraction := strings.TrimPrefix(text[seconds:], ".")

@@ -65,12 +65,14 @@ func (p keyPart) String() string {
 
 func parseKeyType(text string) ([]keyPart, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, invalid.New(invalid.Missing, "", "is missing: it must be one of "+keyKindNames()+", or up to 3 of them and a rank, with commas between")
+		return nil, invalid.New(invalid.Missing, "", "is missing: it must be one of "+keyKindNames()+
+			", or up to 3 of them and a rank, with commas between")
 	}
 	// Patterns have no commas, so each comma is between parts.
 	names := strings.Split(text, ",")
 	if len(names) > MaxKeyParts {
-		return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has %d parts: at most %d are taken", len(names), MaxKeyParts))
+		return nil, invalid.New(invalid.OutOfRange, "",
+			fmt.Sprintf("has %d parts: at most %d are taken", len(names), MaxKeyParts))
 	}
 	parts := make([]keyPart, len(names))
 	for i, name := range names {
@@ -97,7 +99,8 @@ func parseKeyPart(text string) (keyPart, error) {
 	patterns, isRank := strings.CutPrefix(text, rankKind.name+"(")
 	patterns, closed := strings.CutSuffix(patterns, ")")
 	if !isRank || !closed {
-		return keyPart{}, invalid.New(invalid.Unknown, "", fmt.Sprintf("has the part %.20q: each must be %s or rank(P|P|…)", text, keyKindNames()))
+		return keyPart{}, invalid.New(invalid.Unknown, "",
+			fmt.Sprintf("has the part %.20q: each must be %s or rank(P|P|…)", text, keyKindNames()))
 	}
 	of, err := parseRanks(patterns)
 	return keyPart{rankKind, of}, err
@@ -153,7 +156,8 @@ func KeyParts(raw []byte) ([]any, error) {
 }
 
 func (t KeyType) wrongCount(have, want int) error {
-	return invalid.New(invalid.OutOfRange, "key", fmt.Sprintf("has %d parts: the queue's keys have %d, %s", have, want, t))
+	return invalid.New(invalid.OutOfRange, "key",
+		fmt.Sprintf("has %d parts: the queue's keys have %d, %s", have, want, t))
 }
 
 // InPart is an error of a part of a key: of which, where there are several.

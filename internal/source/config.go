@@ -68,7 +68,8 @@ func (d *document) source() (*Source, error) {
 		return nil, invalid.New(invalid.Malformed, "name",
 			"must be 1 to 64 letters, digits, '.', '-' or '_'")
 	case d.Order != "" && !arrival:
-		return nil, invalid.New(invalid.Unknown, "order", fmt.Sprintf(`must be "arrival": it is %.40q; other orders are said by seq or by key`, d.Order))
+		return nil, invalid.New(invalid.Unknown, "order",
+			fmt.Sprintf(`must be "arrival": it is %.40q; other orders are said by seq or by key`, d.Order))
 	case arrival && t.Key != "":
 		return nil, invalid.New(invalid.Clash, "order", "is given beside key, which says another one")
 	case d.Partial && k != &kafkaKind:

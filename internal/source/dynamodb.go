@@ -63,7 +63,8 @@ func itemOf(keys map[string]map[string]string) string {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		for _, value := range keys[name] { // one, by its type
-			values = append(values, strings.ReplaceAll(strings.ReplaceAll(value, "%", "%25"), "/", url.PathEscape("/")))
+			values = append(values, strings.ReplaceAll(strings.ReplaceAll(value, "%", "%25"), "/",
+				url.PathEscape("/")))
 		}
 	}
 	return strings.Join(values, "/")

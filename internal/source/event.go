@@ -240,5 +240,6 @@ func (k *kind) notified(raw json.RawMessage, depth int) ([]json.RawMessage, erro
 const testService, testEvent = "Amazon S3", "s3:TestEvent"
 
 func isTest(members map[string]json.RawMessage) bool {
-	return string(members["Service"]) == `"`+testService+`"` && string(members["Event"]) == `"`+testEvent+`"`
+	return string(members["Service"]) == `"`+testService+`"` &&
+		string(members["Event"]) == `"`+testEvent+`"`
 }

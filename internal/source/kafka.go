@@ -60,5 +60,6 @@ func readKafka(raw json.RawMessage) (parts, error) {
 // place is where a record stands in its topic, as a partial answer names it; ok where it does.
 func (r kafkaRecord) place() (partition string, offset int64, ok bool) {
 	offset, err := strconv.ParseInt(r.Offset.String(), 10, 64)
-	return r.Topic + "-" + r.Partition.String(), offset, err == nil && r.Topic != "" && r.Partition != ""
+	return r.Topic + "-" + r.Partition.String(), offset, err == nil && r.Topic != "" &&
+		r.Partition != ""
 }

@@ -13,8 +13,9 @@ import (
 // https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html
 var kinesisKind = kind{
 	name: "kinesis", events: []string{"aws:kinesis"}, read: readKinesis,
-	fields: []string{"arrivedAt", "data", "eventId", "partitionKey", "sequenceNumber", "shardId", "stream"},
-	body:   "data", queue: "partitionKey", key: "sequenceNumber", keyType: "text", id: "eventId",
+	fields: []string{"arrivedAt", "data", "eventId", "partitionKey", "sequenceNumber", "shardId",
+		"stream"},
+	body: "data", queue: "partitionKey", key: "sequenceNumber", keyType: "text", id: "eventId",
 }
 
 // kinesisDigits is how many digits a sequence number has: 186 bits are 56 digits. Those of fewer

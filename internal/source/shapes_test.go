@@ -143,14 +143,16 @@ func TestShapesAreAWS(t *testing.T) {
 	var kinesis events.KinesisEvent
 	event("kinesis", &kinesis)
 	want("digits", fmt.Sprint(len(kinesis.Records[0].Kinesis.SequenceNumber)), "56")
-	want("arrival", kinesis.Records[0].Kinesis.ApproximateArrivalTimestamp.UTC().Format("15:04:05.000"), "09:00:00.684")
+	want("arrival", kinesis.Records[0].Kinesis.ApproximateArrivalTimestamp.UTC().
+		Format("15:04:05.000"), "09:00:00.684")
 	var s3 events.S3Event
 	event("s3", &s3)
 	want("key", s3.Records[0].S3.Object.URLDecodedKey, "in/acct-002/Grüße + 100%.json")
 	var changes events.DynamoDBEvent
 	event("dynamodb", &changes)
 	want("key", changes.Records[0].Change.Keys["account"].String(), "acct-002")
-	want("created", fmt.Sprint(changes.Records[0].Change.ApproximateCreationDateTime.Unix()), fmt.Sprint(sourcetest.Time(5).Unix()))
+	want("created", fmt.Sprint(changes.Records[0].Change.ApproximateCreationDateTime.Unix()),
+		fmt.Sprint(sourcetest.Time(5).Unix()))
 	var kafka events.KafkaEvent
 	event("kafka", &kafka)
 	want("time", kafka.Records["trades-2"][0].Timestamp.UTC().Format("15:04:05.000"), "09:00:00.685")
@@ -168,7 +170,8 @@ func TestOrderOfNumbersAndSequencers(t *testing.T) {
 		return string(text)
 	}
 	keyOf := func(kind, record, of string) string {
-		m := made(t, read(t, `{"name":"src","kind":"`+kind+`"}`), json.RawMessage(strings.ReplaceAll(record, "VALUE", of)))
+		m := made(t, read(t, `{"name":"src","kind":"`+kind+`"}`),
+			json.RawMessage(strings.ReplaceAll(record, "VALUE", of)))
 		return string(check.Get(m.KeyType.Key(m.KeyParts...)))
 	}
 	const (
@@ -179,7 +182,8 @@ func TestOrderOfNumbersAndSequencers(t *testing.T) {
 	for range 500 {
 		for kind, record := range map[string]string{"kinesis": kinesis, "dynamodb": dynamodb} {
 			most := map[string]int{"kinesis": 56, "dynamodb": 40}[kind]
-			a, b := strings.TrimLeft(digits(most, "0123456789"), "0")+"1", strings.TrimLeft(digits(most, "019"), "0")+"1"
+			a, b := strings.TrimLeft(digits(most, "0123456789"), "0")+"1",
+				strings.TrimLeft(digits(most, "019"), "0")+"1"
 			a, b = a[:min(len(a), most)], b[:min(len(b), most)]
 			want := len(a) < len(b) || len(a) == len(b) && a < b
 			got := keyOf(kind, record, a) < keyOf(kind, record, b)
@@ -215,7 +219,8 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			continue
 		}
 		bad := len(e.Records) - 1
-		if got := e.Records[bad].Err; got == nil || !strings.Contains(got.Error(), "carries nothing of ") {
+		if got := e.Records[bad].Err; got == nil ||
+			!strings.Contains(got.Error(), "carries nothing of ") {
 			t.Errorf("%s: error %v", shape.Name, got)
 		}
 		check.That(t, bad <= 0 || e.Records[0].Err == nil,
@@ -228,7 +233,8 @@ func TestTestEventsAreNoRecords(t *testing.T) {
 	const test = `{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2026-03-01T09:00:00.000Z","Bucket":"inbox","RequestId":"5582815E1AEA5ADF","HostId":"8cLeGAmw098X5cv4Zkwcmo8vvZa3eH3eKxsPzbB9wrR"}`
 	quoted := check.Get(json.Marshal(test))
 	s := read(t, `{"name":"src","kind":"s3"}`)
-	for _, event := range []string{test, `{"Records":[{"eventSource":"aws:sqs","messageId":"1","body":` + string(quoted) + `}]}`} {
+	for _, event := range []string{test,
+		`{"Records":[{"eventSource":"aws:sqs","messageId":"1","body":` + string(quoted) + `}]}`} {
 		e, err := s.Split(json.RawMessage(event))
 		check.That(t, err == nil && len(e.Records) == 0, "%s: %v, %+v", event, err, e)
 	}
@@ -236,7 +242,8 @@ func TestTestEventsAreNoRecords(t *testing.T) {
 
 func TestSplitRefuses(t *testing.T) {
 	s := read(t, `{"name":"src","kind":"kinesis"}`)
-	for _, event := range []string{``, `7`, `{}`, `[]`, `{"Records":7}`, `{"Records":[7]}`, `{"records":[]}`, `{"records":{"a-0":7}}`} {
+	for _, event := range []string{``, `7`, `{}`, `[]`, `{"Records":7}`, `{"Records":[7]}`,
+		`{"records":[]}`, `{"records":{"a-0":7}}`} {
 		e, err := s.Split(json.RawMessage(event))
 		check.That(t, err != nil, "%s: %+v", event, e)
 	}
@@ -280,7 +287,8 @@ func TestMappings(t *testing.T) {
 		if m.Prev != "" {
 			prev = "prev=" + m.Prev + " "
 		}
-		got := fmt.Sprintf("%s/%s %v %s %s %s%s %v", m.Queue, seq, m.KeyParts, m.KeyType, m.ID, prev, m.Body, m.Attributes)
+		got := fmt.Sprintf("%s/%s %v %s %s %s%s %v", m.Queue, seq, m.KeyParts, m.KeyType, m.ID, prev,
+			m.Body, m.Attributes)
 		check.That(t, got == test.want, "%s\ngot  %s\nwant %s", test.source, got, test.want)
 	}
 }
@@ -345,14 +353,18 @@ func TestAnswerForSeveralInOne(t *testing.T) {
 	s3 := shapeOf("s3")
 	body, err := json.Marshal(string(s3.Event([]json.RawMessage{s3.Record(0, 1), s3.Record(0, 2)})))
 	check.OK(t, err)
-	e, err := read(t, s3.Source).Split(json.RawMessage(`{"Records":[{"messageId":"m","body":` + string(body) + `,"eventSource":"aws:sqs"}]}`))
+	e, err := read(t, s3.Source).
+		Split(json.RawMessage(`{"Records":[{"messageId":"m","body":` + string(body) +
+			`,"eventSource":"aws:sqs"}]}`))
 	check.Need(t, err == nil && len(e.Records) == 2, "%v, %+v", err, e)
-	if answer, err := e.Answer([]bool{true, true}); string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m"}]}` || err != nil {
+	answer, err := e.Answer([]bool{true, true})
+	if string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m"}]}` || err != nil {
 		t.Errorf("%s, %v", answer, err)
 	}
 	// One without a name cannot be named: all come again.
-	e = check.Get(read(t, s3.Source).Split(json.RawMessage(`{"Records":[{"body":` + string(body) + `,"eventSource":"aws:sqs"}]}`)))
-	answer, err := e.Answer([]bool{false, true})
+	e = check.Get(read(t, s3.Source).
+		Split(json.RawMessage(`{"Records":[{"body":` + string(body) + `,"eventSource":"aws:sqs"}]}`)))
+	answer, err = e.Answer([]bool{false, true})
 	check.That(t, err != nil && strings.Contains(err.Error(), "no name"), "%s, %v", answer, err)
 }
 
@@ -366,11 +378,13 @@ func TestReadDefaults(t *testing.T) {
 		"dynamodb": {"item", "sequenceNumber", "eventId", "record"}, "kafka": {"partition", "offset", "id", "value"},
 	} {
 		s := read(t, `{"name":"a","kind":"`+kind+`"}`)
-		written := `{"name":"a","kind":"` + kind + `","prefix":"a/","queue":"@` + want.queue + `","id":"@` + want.id + `","body":"@` + want.body + `"`
+		written := `{"name":"a","kind":"` + kind + `","prefix":"a/","queue":"@` + want.queue +
+			`","id":"@` + want.id + `","body":"@` + want.body + `"`
 		if want.key != "" {
 			written += `,"key":"@` + want.key + `","keyType":"` + string(s.KeyType) + `"`
 		}
-		if same := read(t, written+"}"); !reflect.DeepEqual(s, same) || s.Numbered() || s.Keyed() != (want.key != "") || s.Partial {
+		if same := read(t, written+"}"); !reflect.DeepEqual(s, same) || s.Numbered() ||
+			s.Keyed() != (want.key != "") || s.Partial {
 			t.Errorf("%s: %+v", kind, s)
 		}
 		check.That(t, slices.Contains(source.Kinds(), kind) &&
@@ -458,7 +472,9 @@ func TestPoison(t *testing.T) {
 // A body that is not JSON is one all the same, where nothing has to be found in it.
 func TestBodiesThatAreNoJSON(t *testing.T) {
 	s := read(t, `{"name":"src","kind":"kinesis"}`)
-	for body, want := range map[string]string{`{"a": 1}`: "", "plain text": "text/plain; charset=utf-8", "\xff\x00": "application/octet-stream", "": "text/plain; charset=utf-8"} {
+	for body, want := range map[string]string{`{"a": 1}`: "",
+		"plain text": "text/plain; charset=utf-8", "\xff\x00": "application/octet-stream",
+		"": "text/plain; charset=utf-8"} {
 		m := made(t, s, json.RawMessage(`{"Records":[{"eventSource":"aws:kinesis","eventID":"s:1","kinesis":{"partitionKey":"p","sequenceNumber":"1","data":"`+base64.StdEncoding.EncodeToString([]byte(body))+`"}}]}`))
 		check.That(t, string(m.Body) == body && m.ContentType == want,
 			"%q: %q, %q", body, m.Body, m.ContentType)
@@ -467,7 +483,8 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 
 // Another implementation of SQS writes sequence numbers with zeros before.
 func TestSequenceNumbersMayBeginWithZeros(t *testing.T) {
-	for given, want := range map[string]string{"00000000000000000017": "17", "0": "0", "18849496460467696128": "18849496460467696128"} {
+	for given, want := range map[string]string{"00000000000000000017": "17", "0": "0",
+		"18849496460467696128": "18849496460467696128"} {
 		m := made(t, read(t, `{"name":"src","kind":"sqsFifo"}`), json.RawMessage(`{"Records":[{"messageId":"m","body":"{}","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q.fifo","attributes":{"MessageGroupId":"g","SequenceNumber":"`+given+`"}}]}`))
 		check.That(t, fmt.Sprint(m.KeyParts) == "["+want+"]", "%s: key %v", given, m.KeyParts)
 	}
@@ -480,7 +497,8 @@ func TestSpecialRecords(t *testing.T) {
 	check.That(t, string(m.Body) == "null" && m.ID == "t-0@9@5" && m.Queue == "src/t-0", "%+v", m)
 	aggregate := base64.StdEncoding.EncodeToString([]byte{0xF3, 0x89, 0x9A, 0xC2, 1, 2, 3})
 	e, err := read(t, `{"name":"src","kind":"kinesis"}`).Split(json.RawMessage(`{"Records":[{"eventSource":"aws:kinesis","kinesis":{"partitionKey":"a","sequenceNumber":"7","data":"` + aggregate + `"}}]}`))
-	check.That(t, err == nil && e.Records[0].Err != nil && strings.Contains(e.Records[0].Err.Error(), "aggregation"),
+	check.That(t, err == nil && e.Records[0].Err != nil &&
+		strings.Contains(e.Records[0].Err.Error(), "aggregation"),
 		"%v, %+v", err, e)
 }
 

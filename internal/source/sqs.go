@@ -17,12 +17,14 @@ var sqsKind = kind{
 // sqsFIFOKind is a message of a FIFO queue: one queue here for each message group, in the order of
 // the sequence numbers. These have 20 digits; a key takes 38.
 var sqsFIFOKind = kind{
-	name: "sqsFifo", events: []string{"aws:sqs"}, read: readSQS, fields: sqsFields, volatile: sqsVolatile,
-	body: "body", queue: "groupId", key: "sequenceNumber", keyType: "number", id: "messageId",
+	name: "sqsFifo", events: []string{"aws:sqs"}, read: readSQS, fields: sqsFields,
+	volatile: sqsVolatile,
+	body:     "body", queue: "groupId", key: "sequenceNumber", keyType: "number", id: "messageId",
 }
 
 var (
-	sqsFields = []string{"body", "deduplicationId", "groupId", "messageId", "queueName", "sentAt", "sequenceNumber"}
+	sqsFields = []string{"body", "deduplicationId", "groupId", "messageId", "queueName", "sentAt",
+		"sequenceNumber"}
 	// sqsVolatile: the receipt handle and the counts of receives are others each time.
 	sqsVolatile = []string{record}
 )

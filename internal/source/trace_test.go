@@ -10,7 +10,8 @@ import (
 
 // TestTraces: each kind's place of a trace context; a malformed one is no trace.
 func TestTraces(t *testing.T) {
-	const parent, xray = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+	const parent, xray = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
 	var bytes []int16
 	for _, b := range []byte(parent) {
 		bytes = append(bytes, int16(b))

@@ -198,7 +198,8 @@ func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 
 // rfc3339 is what package time takes more than: hours of one digit, fractions behind a comma, any
 // offset.
-var rfc3339 = regexp.MustCompile(`^.{10}T[0-9]{2}:.{5}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+var rfc3339 = regexp.MustCompile(
+	`^.{10}T[0-9]{2}:.{5}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
 func (f *field) setText(v reflect.Value, text string) error {
 	if v.Kind() == reflect.Pointer {

@@ -81,8 +81,10 @@ func TestDecode(t *testing.T) {
 		t.Error(given)
 	}
 	want := outer{
-		base: base{ID: new(string)}, Name: "ab", Mode: "single", N: 4, Wait: time.Minute, Idle: 1, At: time.Date(2026, 1, 2, 2, 4, 5, 5e8, time.UTC),
-		Ports: []int{1, 99}, Texts: map[string]string{"a": "", "b": "c"}, Inner: inner{true, []time.Duration{time.Second, 2 * time.Second}},
+		base: base{ID: new(string)}, Name: "ab", Mode: "single", N: 4, Wait: time.Minute, Idle: 1,
+		At:    time.Date(2026, 1, 2, 2, 4, 5, 5e8, time.UTC),
+		Ports: []int{1, 99}, Texts: map[string]string{"a": "", "b": "c"},
+		Inner:  inner{true, []time.Duration{time.Second, 2 * time.Second}},
 		Inners: []*inner{{}}, Even: 4, Word: "ab", Raw: json.RawMessage("[ 1, null]"),
 	}
 	check.Is(t, cmp.Diff(want, got, cmp.AllowUnexported(outer{}, base{})), "")
@@ -140,7 +142,8 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		err := strictjson.Decode([]byte(text), &outer{})
 		var wrong *invalid.Error
-		check.That(t, errors.As(err, &wrong) && strings.HasPrefix(string(wrong.Code)+": "+err.Error(), want),
+		check.That(t, errors.As(err, &wrong) &&
+			strings.HasPrefix(string(wrong.Code)+": "+err.Error(), want),
 			"%s: error %v, want %s", text, err, want)
 	}
 }
@@ -158,7 +161,9 @@ func TestDecodeQuery(t *testing.T) {
 		values := check.Get(url.ParseQuery(query))
 		return strictjson.DecodeQuery(values, &got)
 	}
-	if err := read(`queue=7&prefix=&limit=&dry=true&even=&texts={"a":"b"}`); err != nil || got.Queue != "7" || *got.Prefix != "" || got.Limit != 100 || !got.Dry || got.Even != nil || got.Texts["a"] != "b" {
+	if err := read(`queue=7&prefix=&limit=&dry=true&even=&texts={"a":"b"}`); err != nil ||
+		got.Queue != "7" || *got.Prefix != "" || got.Limit != 100 || !got.Dry || got.Even != nil ||
+		got.Texts["a"] != "b" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for query, want := range map[string]string{
@@ -167,9 +172,11 @@ func TestDecodeQuery(t *testing.T) {
 		"queue=a%FFb": "queue is not valid UTF-8",
 	} {
 		err := read(query)
-		check.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%s: error %v, want %s", query, err, want)
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%s: error %v, want %s", query,
+			err, want)
 	}
-	if err := strictjson.DecodeQuery(url.Values{"a": {"1"}}, &struct{}{}); err == nil || err.Error() != "a is not known: there are none" {
+	if err := strictjson.DecodeQuery(url.Values{"a": {"1"}}, &struct{}{}); err == nil ||
+		err.Error() != "a is not known: there are none" {
 		t.Error(err)
 	}
 }
@@ -195,11 +202,13 @@ func FuzzDecode(f *testing.F) {
 		var members map[string]json.RawMessage
 		check.That(t, json.Unmarshal(raw, &members) == nil && len(members) == len(o.Given),
 			"%q was taken: %+v", raw, o)
-		inBounds := o.N >= 1 && o.Most >= 0 && o.Most <= 9 && len(o.Name) <= 5 && len(o.Ports) <= 3 && len(o.Texts) <= 2 && (o.Mode == "single" || o.Mode == "batch")
+		inBounds := o.N >= 1 && o.Most >= 0 && o.Most <= 9 && len(o.Name) <= 5 && len(o.Ports) <= 3 &&
+			len(o.Texts) <= 2 && (o.Mode == "single" || o.Mode == "batch")
 		for _, port := range o.Ports {
 			inBounds = inBounds && port >= 1 && port <= 99
 		}
-		if o.Given["wait"] && (o.Wait < time.Second || o.Wait > time.Minute) || !inBounds || o.Even%2 != 0 {
+		if o.Given["wait"] && (o.Wait < time.Second || o.Wait > time.Minute) || !inBounds ||
+			o.Even%2 != 0 {
 			t.Errorf("%q makes %+v", raw, o)
 		}
 	})
@@ -207,13 +216,15 @@ func FuzzDecode(f *testing.F) {
 
 func TestMembers(t *testing.T) {
 	got := check.Get(strictjson.Members([]byte(` {"a": 1.0 ,"b":{"c" : [ ]},"":null} `)))
-	want := []strictjson.Member{{Name: "a", Value: json.RawMessage("1.0")}, {Name: "b", Value: json.RawMessage(`{"c" : [ ]}`)}, {Name: "", Value: json.RawMessage("null")}}
+	want := []strictjson.Member{{Name: "a", Value: json.RawMessage("1.0")},
+		{Name: "b", Value: json.RawMessage(`{"c" : [ ]}`)}, {Name: "", Value: json.RawMessage("null")}}
 	check.Is(t, cmp.Diff(want, got), "")
 	for text, want := range map[string]string{
 		``: "ends too early", `{`: "ends too early", `{"a"`: "ends too early", `{"a":}`: "broken JSON", `[]`: "must be a JSON object", `7`: "must be a JSON object",
 		`{"a":1,"a":2}`: `"a" twice`, `{"a":1,"\u0061":2}`: `"a" twice`, `{} {}`: "more after the end", `{"a":1}x`: "more after the end", `nul`: "broken JSON",
 	} {
-		if _, err := strictjson.Members([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := strictjson.Members([]byte(text)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
@@ -248,7 +259,8 @@ func TestElementsOfALongList(t *testing.T) {
 	_, err := strictjson.Elements(list, 500)
 	runtime.ReadMemStats(&after)
 	check.That(t, err != nil && after.TotalAlloc-before.TotalAlloc <= 1<<20,
-		"%d bytes for %v, and 500 elements take less than a megabyte", after.TotalAlloc-before.TotalAlloc, err)
+		"%d bytes for %v, and 500 elements take less than a megabyte", after.TotalAlloc-before.TotalAlloc,
+		err)
 }
 
 // TestNamesOfMembers: a name that is no UTF-8 is not taken for another one.
@@ -261,11 +273,15 @@ func TestNamesOfMembers(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for raw, want := range map[string]string{`"a"`: "a", `""`: "", `"\u00e9"`: "é", `"\ud83d\ude00"`: "😀", `"\ufffd"`: "\uFFFD", "\"\uFFFD\"": "\uFFFD", `"\uFFFD"`: "\uFFFD", `"\\ufffd"`: `\ufffd`, `"\\\\ud800"`: `\\ud800`, `"\n\ud83d\ude00\t"`: "\n😀\t"} {
+	for raw, want := range map[string]string{`"a"`: "a", `""`: "", `"\u00e9"`: "é",
+		`"\ud83d\ude00"`: "😀", `"\ufffd"`: "\uFFFD", "\"\uFFFD\"": "\uFFFD", `"\uFFFD"`: "\uFFFD",
+		`"\\ufffd"`: `\ufffd`, `"\\\\ud800"`: `\\ud800`, `"\n\ud83d\ude00\t"`: "\n😀\t"} {
 		got, err := strictjson.Text(json.RawMessage(raw))
 		check.That(t, err == nil && got == want, "%s: %q, %v", raw, got, err)
 	}
-	for _, raw := range []string{`7`, `null`, `{}`, `"\ud800"`, `"\ud800\ud800"`, `"a\udc00"`, `"\ufffd\ud800"`, `"\\ufffd\ud800"`, `"\ud800\n"`, `"\ud800x"`, `"\ude00\ud83d"`, "\"\xff\"", "\"\xed\xa0\x80\""} {
+	for _, raw := range []string{`7`, `null`, `{}`, `"\ud800"`, `"\ud800\ud800"`, `"a\udc00"`,
+		`"\ufffd\ud800"`, `"\\ufffd\ud800"`, `"\ud800\n"`, `"\ud800x"`, `"\ude00\ud83d"`, "\"\xff\"",
+		"\"\xed\xa0\x80\""} {
 		got, err := strictjson.Text(json.RawMessage(raw))
 		check.That(t, err != nil, "%s: %q, no error", raw, got)
 	}
@@ -287,7 +303,8 @@ func TestTooDeepIsReportedSo(t *testing.T) {
 }
 
 func FuzzMembers(f *testing.F) {
-	for _, seed := range []string{`{"a":1}`, `{"a":{"b":"c"}}`, `[]`, `{"a":1,"a":2}`, `{"\ud800":1}`, ``} {
+	for _, seed := range []string{`{"a":1}`, `{"a":{"b":"c"}}`, `[]`, `{"a":1,"a":2}`, `{"\ud800":1}`,
+		``} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

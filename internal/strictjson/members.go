@@ -156,7 +156,8 @@ func check(raw []byte) error {
 	switch {
 	case strings.HasSuffix(err.Error(), "exceeded max depth"): // which has no name in encoding/json
 		return invalid.New(invalid.OutOfRange, "", "is nested deeper than 10,000 levels")
-	case errors.As(err, &syntax) && syntax.Offset == int64(len(raw)) && strings.HasPrefix(err.Error(), "unexpected end"):
+	case errors.As(err, &syntax) && syntax.Offset == int64(len(raw)) &&
+		strings.HasPrefix(err.Error(), "unexpected end"):
 		return malformed("is broken JSON: it ends too early")
 	case strings.HasSuffix(err.Error(), "after top-level value"):
 		return malformed("has more after the end of the JSON value")

@@ -50,7 +50,8 @@ func wellFormed(raw []byte) error {
 			continue
 		}
 		i += len("dc00") + 1
-		if i < len(raw) && raw[i] == '\\' && utf16.DecodeRune(unit, escaped(raw[i+1:])) != utf8.RuneError {
+		if i < len(raw) && raw[i] == '\\' &&
+			utf16.DecodeRune(unit, escaped(raw[i+1:])) != utf8.RuneError {
 			i += len("udc00")
 			continue
 		}

@@ -76,5 +76,6 @@ func (s Scope) Owns(field, full string) error {
 	if s.tenant == "" || s.Short(full) != "" {
 		return nil
 	}
-	return &invalid.Error{Field: field, Code: invalid.Clash, Problem: "is not of this tenant", Err: ErrNotYours}
+	return &invalid.Error{Field: field, Code: invalid.Clash, Problem: "is not of this tenant",
+		Err: ErrNotYours}
 }

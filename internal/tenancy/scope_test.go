@@ -13,7 +13,9 @@ import (
 // acme is the scope of the tenant acme.
 func acme(t *testing.T) tenancy.Scope {
 	t.Helper()
-	scope, err := tenancy.Caller{Claims: map[string]json.RawMessage{"org": json.RawMessage(`"acme"`)}}.Scope("org")
+	scope, err := tenancy.Caller{
+		Claims: map[string]json.RawMessage{"org": json.RawMessage(`"acme"`)},
+	}.Scope("org")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,8 @@ func TestScope(t *testing.T) {
 	if full, err := scope.Full("queue", ""); full != "" || err != nil {
 		t.Errorf("no name became %q, %v", full, err)
 	}
-	if others := scope.Short("@acmee/q") + scope.Short("@acm/q") + scope.Short("q") + scope.Short("@acme/"); others != "" {
+	if others := scope.Short("@acmee/q") + scope.Short("@acm/q") + scope.Short("q") +
+		scope.Short("@acme/"); others != "" {
 		t.Errorf("others' names are shown: %q", others)
 	}
 	for id, want := range map[string]string{"@acme/1": "1", "@globex/2": "", "3": "3"} {
@@ -61,7 +64,8 @@ func TestOwns(t *testing.T) {
 func TestLongNames(t *testing.T) {
 	_, err := acme(t).Full("queue", strings.Repeat("n", 1019))
 	var wrong *invalid.Error
-	if !errors.As(err, &wrong) || wrong.Code != invalid.TooLarge || wrong.Size != 1019 || wrong.Most != 1018 || wrong.Field != "queue" {
+	if !errors.As(err, &wrong) || wrong.Code != invalid.TooLarge || wrong.Size != 1019 ||
+		wrong.Most != 1018 || wrong.Field != "queue" {
 		t.Errorf("a long name: %v", err)
 	}
 }
@@ -73,7 +77,8 @@ func TestOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	full, err := scope.Full("queue", "q")
-	if full != "q" || err != nil || scope.Short("@acme/q") != "@acme/q" || scope.ShortID("@acme/1") != "@acme/1" || scope.Owns("edge", "@acme/q") != nil {
+	if full != "q" || err != nil || scope.Short("@acme/q") != "@acme/q" ||
+		scope.ShortID("@acme/1") != "@acme/1" || scope.Owns("edge", "@acme/q") != nil {
 		t.Errorf("%q, %v, %q", full, err, scope.Short("@acme/q"))
 	}
 }

@@ -18,7 +18,8 @@ import (
 //
 // A row that comes or goes while pages are read moves no other: each that is there all the while is
 // listed once.
-func (s *Store) Page(ctx context.Context, state State, prefix, after string, limit int) (page []Row, next string, err error) {
+func (s *Store) Page(ctx context.Context, state State, prefix, after string,
+	limit int) (page []Row, next string, err error) {
 	if s == nil {
 		return nil, "", nil
 	}
@@ -27,7 +28,8 @@ func (s *Store) Page(ctx context.Context, state State, prefix, after string, lim
 		if after != "" && shard < shardOf(after) {
 			continue
 		}
-		q := ddb.Query{Op: ddb.Op{Op: "list trouble", Table: s.table}, Partition: partition(state, shard), Limit: max(limit-len(page), 0)}
+		q := ddb.Query{Op: ddb.Op{Op: "list trouble", Table: s.table}, Partition: partition(state, shard),
+			Limit: max(limit-len(page), 0)}
 		if prefix != "" {
 			q.Where = attrAt.BeginsWith(ddb.Text(prefix))
 		}
@@ -60,7 +62,8 @@ type Ages struct {
 // miss what changed within the last second. next is behind its last row, the zero Ages after the
 // last one. Half a read unit for each of the nine shards, and for each 4 KB: as many rows as are
 // asked for are read of each shard.
-func (s *Store) Oldest(ctx context.Context, state State, after Ages, limit int) (page []Row, next Ages, err error) {
+func (s *Store) Oldest(ctx context.Context, state State, after Ages,
+	limit int) (page []Row, next Ages, err error) {
 	if s == nil {
 		return nil, Ages{}, nil
 	}
@@ -70,10 +73,12 @@ func (s *Store) Oldest(ctx context.Context, state State, after Ages, limit int) 
 		if after.over[shard] {
 			continue
 		}
-		q := ddb.Query{Op: ddb.Op{Op: "oldest trouble", Table: s.table}, OfIndex: true, Partition: partition(state, shard), Limit: limit}
+		q := ddb.Query{Op: ddb.Op{Op: "oldest trouble", Table: s.table}, OfIndex: true,
+			Partition: partition(state, shard), Limit: limit}
 		if since, name, some := strings.Cut(after.after[shard], " "); some {
 			ms, _ := strconv.ParseInt(since, 10, 64) // it was written here
-			q.After = ddb.Fields{attrState: partition(state, shard), attrAt: ddb.Text(name), attrSince: ddb.Int(ms)}.Item()
+			q.After = ddb.Fields{attrState: partition(state, shard), attrAt: ddb.Text(name),
+				attrSince: ddb.Int(ms)}.Item()
 		}
 		a, err := s.engine.Do(ctx, q)
 		if err != nil {
@@ -94,7 +99,8 @@ func (s *Store) Oldest(ctx context.Context, state State, after Ages, limit int) 
 		page = page[:limit]
 	}
 	for _, row := range page {
-		next.after[shardOf(row.Place())] = strconv.FormatInt(row.Since.UnixMilli(), 10) + " " + row.Place()
+		next.after[shardOf(row.Place())] = strconv.FormatInt(row.Since.UnixMilli(), 10) + " " +
+			row.Place()
 	}
 	all := true
 	for shard := range waits {

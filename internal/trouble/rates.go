@@ -15,7 +15,9 @@ type Counts struct {
 
 var countsCodec = ddb.NewCodec[Counts]("counts", layout, layout)
 
-func (c Counts) plus(o Counts) Counts { return Counts{c.Stored + o.Stored, c.Delivered + o.Delivered} }
+func (c Counts) plus(o Counts) Counts {
+	return Counts{c.Stored + o.Stored, c.Delivered + o.Delivered}
+}
 
 // keptFor is how long the counts of a minute are kept.
 const keptFor = time.Hour
@@ -30,13 +32,15 @@ func (s *Store) Count(ctx context.Context, at time.Time, c Counts) error {
 	if s == nil || c == (Counts{}) {
 		return nil
 	}
-	do := []ddb.Action{attrVersion.Set(ddb.Int(layout)), attrExpires.Set(ddb.Seconds(at.Truncate(time.Minute).Add(keptFor)))}
+	do := []ddb.Action{attrVersion.Set(ddb.Int(layout)),
+		attrExpires.Set(ddb.Seconds(at.Truncate(time.Minute).Add(keptFor)))}
 	for path, n := range countsCodec.All(&c) {
 		if n.Kind() != ddb.None {
 			do = append(do, path.Add(n))
 		}
 	}
-	_, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "count", Table: s.table}, Key: Key(CountsKey, minuteAt(at)), Do: do})
+	_, err := s.engine.Do(ctx,
+		ddb.Update{Op: ddb.Op{Op: "count", Table: s.table}, Key: Key(CountsKey, minuteAt(at)), Do: do})
 	return err
 }
 

@@ -21,19 +21,23 @@ func (b *bench) counted(from, to time.Time) (sum trouble.Counts) {
 func TestCounts(t *testing.T) {
 	each(t, func(b *bench) {
 		minute := since.Truncate(time.Minute)
-		counted := func(from, to time.Duration) trouble.Counts { return b.counted(minute.Add(from), minute.Add(to)) }
+		counted := func(from, to time.Duration) trouble.Counts {
+			return b.counted(minute.Add(from), minute.Add(to))
+		}
 		b.is("nothing", counted(-time.Hour, time.Hour), trouble.Counts{})
 		b.check(b.Count(b.Context(), since, trouble.Counts{}))
 		b.is("no request for nothing", counted(-time.Hour, time.Hour), trouble.Counts{})
 
 		b.check(b.Count(b.Context(), minute.Add(-time.Second), trouble.Counts{Stored: 1000}))
 		b.check(b.Count(b.Context(), minute, trouble.Counts{Stored: 3}))
-		b.check(b.Count(b.Context(), minute.Add(time.Minute-time.Millisecond), trouble.Counts{Stored: 4, Delivered: 5}))
+		b.check(b.Count(b.Context(), minute.Add(time.Minute-time.Millisecond),
+			trouble.Counts{Stored: 4, Delivered: 5}))
 		b.check(b.Count(b.Context(), minute.Add(time.Minute), trouble.Counts{Delivered: 10}))
 		b.is("a minute", counted(0, time.Minute), trouble.Counts{Stored: 7, Delivered: 5})
 		b.is("two minutes", counted(0, 2*time.Minute), trouble.Counts{Stored: 7, Delivered: 15})
 		each := check.Get(b.Counted(b.Context(), minute.Add(-time.Minute), minute.Add(3*time.Minute)))
-		b.is("each minute", each, []trouble.Counts{{Stored: 1000}, {Stored: 7, Delivered: 5}, {Delivered: 10}, {}})
+		b.is("each minute", each, []trouble.Counts{{Stored: 1000}, {Stored: 7, Delivered: 5},
+			{Delivered: 10}, {}})
 		page, _ := check.Get2(b.Page(b.Context(), trouble.Gap, "", "", 10))
 		b.is("no rows", len(page), 0)
 	})
@@ -73,7 +77,8 @@ func TestCounter(t *testing.T) {
 		now = now.Add(10 * time.Minute) // frozen meanwhile
 		c.Add(trouble.Counts{Stored: 1})
 		c.Flush(b.Context())
-		b.is("in the minute in which it was counted", b.counted(then, then.Add(time.Minute)).Stored, int64(7))
+		b.is("in the minute in which it was counted", b.counted(then, then.Add(time.Minute)).Stored,
+			int64(7))
 		var none *trouble.Counter
 		none.Add(trouble.Counts{Stored: 1})
 		none.Flush(b.Context())

@@ -45,7 +45,8 @@ const (
 // States are those of queues and consumers, ChainStates those of chains, in the order in which they
 // are shown.
 var (
-	States      = []State{Gap, Lagging, Blocked, Failing, Paused, InDoubt, Quarantined, Missing, Replying, CircuitOpen}
+	States = []State{Gap, Lagging, Blocked, Failing, Paused, InDoubt, Quarantined, Missing,
+		Replying, CircuitOpen}
 	ChainStates = []State{Failed, TimedOut}
 )
 
@@ -74,12 +75,15 @@ type Row struct {
 }
 
 // Expired reports whether the row is one that only DynamoDB has not deleted yet.
-func (r Row) Expired(now time.Time) bool { return !r.ExpiresOn.IsZero() && !now.Before(r.ExpiresOn) }
+func (r Row) Expired(now time.Time) bool {
+	return !r.ExpiresOn.IsZero() && !now.Before(r.ExpiresOn)
+}
 
 // Like reports whether the other row says the same: of a consumer that fails the group of the error
 // counts, so that an attempt after the first writes no row.
 func (r Row) Like(o Row) bool {
-	if r.State == Failing && o.State == Failing && r.Seq == o.Seq && r.To == o.To && errtext.Group(r.Error) == errtext.Group(o.Error) {
+	if r.State == Failing && o.State == Failing && r.Seq == o.Seq && r.To == o.To &&
+		errtext.Group(r.Error) == errtext.Group(o.Error) {
 		return true
 	}
 	return r == o
@@ -146,7 +150,8 @@ var codec = ddb.NewCodec[Row]("row", layout, 0)
 
 func encode(r Row) ddb.Item {
 	place := r.Place()
-	return codec.Item(&r, attrState.Set(partition(r.State, shardOf(place))), attrAt.Set(ddb.Text(place)))
+	return codec.Item(&r, attrState.Set(partition(r.State, shardOf(place))),
+		attrAt.Set(ddb.Text(place)))
 }
 
 // decode reads a row, or an entry of the index, which has the keys only.

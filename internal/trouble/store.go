@@ -29,7 +29,8 @@ func (s *Store) Put(ctx context.Context, r Row) error {
 	if s == nil || !fits(r.Queue, r.Consumer) {
 		return nil
 	}
-	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put trouble", Table: s.table}, Item: encode(r), If: notNewer(r.N)})
+	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put trouble", Table: s.table}, Item: encode(r),
+		If: notNewer(r.N)})
 	return err
 }
 
@@ -43,7 +44,8 @@ func (s *Store) Delete(ctx context.Context, r Row) error {
 		return nil
 	}
 	_, err := s.engine.Do(ctx, ddb.Delete{
-		Op: ddb.Op{Op: "delete trouble", Table: s.table}, Key: Key(r.State, at(r.Queue, r.Consumer)), If: notNewer(r.N),
+		Op: ddb.Op{Op: "delete trouble", Table: s.table}, Key: Key(r.State, at(r.Queue, r.Consumer)),
+		If: notNewer(r.N),
 	})
 	return err
 }
@@ -52,11 +54,13 @@ func (s *Store) Delete(ctx context.Context, r Row) error {
 func notNewer(n int64) ddb.Cond { return ddb.Or(attrN.Missing(), attrN.Le(ddb.Int(n))) }
 
 // Row reads one row, which may be an older state of it: half a read unit.
-func (s *Store) Row(ctx context.Context, state State, queue, consumer string) (row Row, found bool, err error) {
+func (s *Store) Row(ctx context.Context, state State,
+	queue, consumer string) (row Row, found bool, err error) {
 	if s == nil || !fits(queue, consumer) {
 		return Row{}, false, nil
 	}
-	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "trouble", Table: s.table}, Key: Key(state, at(queue, consumer))})
+	a, err := s.engine.Do(ctx,
+		ddb.Get{Op: ddb.Op{Op: "trouble", Table: s.table}, Key: Key(state, at(queue, consumer))})
 	if err != nil || !a.Item.Exists() {
 		return Row{}, false, err
 	}
@@ -78,6 +82,7 @@ func (s *Store) Forget(ctx context.Context, queue, consumer string, states ...St
 		keys[i] = Key(state, at(queue, consumer))
 	}
 	// What is left over is deleted by the sweep.
-	_, err := s.engine.Do(ctx, ddb.BatchWrite{Op: ddb.Op{Op: "forget trouble", Table: s.table}, Deletes: keys})
+	_, err := s.engine.Do(ctx, ddb.BatchWrite{Op: ddb.Op{Op: "forget trouble", Table: s.table},
+		Deletes: keys})
 	return err
 }

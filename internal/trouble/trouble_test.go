@@ -63,7 +63,8 @@ func (b *bench) stands(what string, want trouble.Row, state trouble.State, queue
 }
 
 func row(n int64) trouble.Row {
-	return trouble.Row{State: trouble.Blocked, Queue: "a b", Consumer: "c", Since: since, N: n, Seq: 7, Error: "no account", Shown: 2}
+	return trouble.Row{State: trouble.Blocked, Queue: "a b", Consumer: "c", Since: since, N: n, Seq: 7,
+		Error: "no account", Shown: 2}
 }
 
 // TestChanges: who is late changes no newer row, and each change is one request.
@@ -108,7 +109,8 @@ func TestChanges(t *testing.T) {
 // TestWritesThatGoWrong: whatever becomes of a request, its repeat makes it good.
 func TestWritesThatGoWrong(t *testing.T) {
 	each(t, func(b *bench) {
-		for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Throttled, ddbtest.Lost, ddbtest.Repeated} {
+		for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Throttled, ddbtest.Lost,
+			ddbtest.Repeated} {
 			twice := func(what string, write func() error) {
 				b.Helper()
 				b.faults.Fail(1, fault)
@@ -121,7 +123,9 @@ func TestWritesThatGoWrong(t *testing.T) {
 			twice("delete", func() error { return b.Delete(b.Context(), row(1)) })
 			b.stands("deleted", trouble.Row{}, trouble.Blocked, "a b", "c")
 			b.check(b.Put(b.Context(), row(9)))
-			twice("forget", func() error { return b.Forget(b.Context(), "a b", "c", trouble.Paused, trouble.Blocked) })
+			twice("forget", func() error {
+				return b.Forget(b.Context(), "a b", "c", trouble.Paused, trouble.Blocked)
+			})
 			b.stands("forgotten", trouble.Row{}, trouble.Blocked, "a b", "c")
 			place := trouble.Place{State: trouble.Blocked, After: string(fault)}
 			twice("walk", func() error { return b.SaveWalked(b.Context(), place) })
@@ -145,7 +149,8 @@ func names(page []trouble.Row) (list []string) {
 func TestPages(t *testing.T) {
 	each(t, func(b *bench) {
 		for i, name := range []string{"b", "@x/a", "a b", "@x/b", "a", "@xy/a"} {
-			b.check(b.Put(b.Context(), trouble.Row{State: trouble.Lagging, Queue: name, Consumer: "c", Since: since.Add(-time.Duration(i) * time.Hour), N: 1}))
+			b.check(b.Put(b.Context(), trouble.Row{State: trouble.Lagging, Queue: name, Consumer: "c",
+				Since: since.Add(-time.Duration(i) * time.Hour), N: 1}))
 		}
 		b.check(b.Put(b.Context(), row(1)))
 		for _, c := range []struct {
@@ -194,25 +199,31 @@ func TestPageUnits(t *testing.T) {
 	s := trouble.NewStore(meter, on)
 	for i := range 200 {
 		queue := fmt.Sprintf("shop/eu-central-1/orders/customer-%08d", i)
-		check.OK(t, s.Put(t.Context(), trouble.Row{State: trouble.Quarantined, Queue: queue, Consumer: "notifications", Since: since, N: 1 << 40}))
+		check.OK(t,
+			s.Put(t.Context(), trouble.Row{State: trouble.Quarantined, Queue: queue,
+				Consumer: "notifications", Since: since, N: 1 << 40}))
 	}
 	meter.Take()
 	for _, prefix := range []string{"shop/", ""} {
 		page, _, err := s.Page(t.Context(), trouble.Quarantined, prefix, "", 50)
-		if total := meter.Take(); err != nil || len(page) != 50 || total.Reads != 1 || total.Units.Reads > 1 {
+		if total := meter.Take(); err != nil || len(page) != 50 || total.Reads != 1 ||
+			total.Units.Reads > 1 {
 			t.Errorf("%d rows for %d reads, %v units (%v)", len(page), total.Reads, total.Units.Reads, err)
 		}
 	}
 	// Whatever is looked for in all shards costs each of them half a unit.
 	page, _, err := s.Oldest(t.Context(), trouble.Quarantined, trouble.Ages{}, 50)
-	if total := meter.Take(); err != nil || len(page) != 50 || total.Reads != 9 || total.Units.Reads > 5 {
+	if total := meter.Take(); err != nil || len(page) != 50 || total.Reads != 9 ||
+		total.Units.Reads > 5 {
 		t.Errorf("%d rows for %d reads, %v units (%v)", len(page), total.Reads, total.Units.Reads, err)
 	}
 	page, next, err := s.Page(t.Context(), trouble.Blocked, "", "", 50)
-	if total := meter.Take(); err != nil || len(page) > 0 || next != "" || total.Reads != 9 || total.Units.Reads > 4.5 {
+	if total := meter.Take(); err != nil || len(page) > 0 || next != "" || total.Reads != 9 ||
+		total.Units.Reads > 4.5 {
 		t.Errorf("no rows for %d reads, %v units (%v)", total.Reads, total.Units.Reads, err)
 	}
-	if _, _, err := s.Page(t.Context(), trouble.Blocked, "@acme/", "", 50); err != nil || meter.Take().Reads != 1 {
+	if _, _, err := s.Page(t.Context(), trouble.Blocked, "@acme/", "", 50); err != nil ||
+		meter.Take().Reads != 1 {
 		t.Errorf("a tenant's own are looked for elsewhere (%v)", err)
 	}
 }
@@ -222,20 +233,26 @@ func TestItems(t *testing.T) {
 	each(t, func(b *bench) {
 		stored := func(state, at string) string {
 			return check.Get(b.faults.Do(b.Context(), ddb.Get{
-				Op: ddb.Op{Table: &b.table}, Key: ddb.Fields{"state": ddb.Text(state), "at": ddb.Text(at)}.Item(), Strong: true,
+				Op:  ddb.Op{Table: &b.table},
+				Key: ddb.Fields{"state": ddb.Text(state), "at": ddb.Text(at)}.Item(), Strong: true,
 			})).Item.String()
 		}
 		b.check(b.Put(b.Context(), row(7)))
 		b.is("row", stored("blocked", "a b c"), `{at:a b c error:no account n:7 seq:7 shown:2 since:1780000000000 state:blocked v:1}`)
 		b.check(b.Put(b.Context(), trouble.Row{State: trouble.CircuitOpen, Consumer: "c", Since: since}))
-		b.is("row of a consumer's name", stored("circuit-open", " c"), `{at: c n:0 since:1780000000000 state:circuit-open v:1}`)
-		b.check(b.Put(b.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: "q", Consumer: "c", Since: since}))
-		b.is("row of a queue that is held back", stored("circuit-open c", "q c"), `{at:q c n:0 since:1780000000000 state:circuit-open c v:1}`)
+		b.is("row of a consumer's name", stored("circuit-open", " c"),
+			`{at: c n:0 since:1780000000000 state:circuit-open v:1}`)
+		b.check(b.Put(b.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: "q", Consumer: "c",
+			Since: since}))
+		b.is("row of a queue that is held back", stored("circuit-open c", "q c"),
+			`{at:q c n:0 since:1780000000000 state:circuit-open c v:1}`)
 		b.check(b.Put(b.Context(), trouble.Row{State: trouble.Gap, Queue: "q", Since: since}))
 		b.is("row of a gap", stored("gap", "q "), `{at:q  n:0 since:1780000000000 state:gap v:1}`)
-		ended := trouble.Row{State: trouble.Failed, Queue: "a tag", Since: since, N: 7, ExpiresOn: since.Add(time.Hour)}
+		ended := trouble.Row{State: trouble.Failed, Queue: "a tag", Since: since, N: 7,
+			ExpiresOn: since.Add(time.Hour)}
 		b.check(b.Put(b.Context(), ended))
-		b.is("row of a chain", stored("failed", "a tag "), `{at:a tag  expiresOn:1780003600 n:7 since:1780000000000 state:failed v:1}`)
+		b.is("row of a chain", stored("failed", "a tag "),
+			`{at:a tag  expiresOn:1780003600 n:7 since:1780000000000 state:failed v:1}`)
 		b.stands("a chain", ended, trouble.Failed, "a tag", "")
 		for when, want := range map[time.Duration]bool{time.Hour - time.Second: false, time.Hour: true} {
 			b.is("expired", ended.Expired(since.Add(when)), want)
@@ -247,7 +264,8 @@ func TestItems(t *testing.T) {
 
 		change := func(do ddb.Action) {
 			check.Get(b.faults.Do(b.Context(), ddb.Update{
-				Op: ddb.Op{Table: &b.table}, Key: ddb.Fields{"state": ddb.Text("blocked"), "at": ddb.Text("a b c")}.Item(), Do: []ddb.Action{do},
+				Op: ddb.Op{Table: &b.table}, Key: ddb.Fields{"state": ddb.Text("blocked"),
+					"at": ddb.Text("a b c")}.Item(), Do: []ddb.Action{do},
 			}))
 		}
 		change(ddb.Path("v").Set(ddb.Int(2)))
@@ -264,12 +282,15 @@ func TestItems(t *testing.T) {
 
 // TestNoRow: without a table, and for names that are too long for a key, nothing is written.
 func TestNoRow(t *testing.T) {
-	long := trouble.Row{State: trouble.Blocked, Queue: strings.Repeat("q", 1000), Consumer: strings.Repeat("c", 24), Since: since}
+	long := trouble.Row{State: trouble.Blocked, Queue: strings.Repeat("q", 1000),
+		Consumer: strings.Repeat("c", 24), Since: since}
 	on := trouble.Definition(trouble.DefaultName)
 	meter := ddbtest.NewMeter(ddb.NewMemory(on))
-	for what, s := range map[string]*trouble.Store{"no table": nil, "long names": trouble.NewStore(meter, on)} {
+	for what, s := range map[string]*trouble.Store{"no table": nil,
+		"long names": trouble.NewStore(meter, on)} {
 		_, found, err := s.Row(t.Context(), long.State, long.Queue, long.Consumer)
-		if err := errors.Join(s.Put(t.Context(), long), s.Delete(t.Context(), long), s.Forget(t.Context(), long.Queue, long.Consumer, long.State), err); err != nil || found {
+		if err := errors.Join(s.Put(t.Context(), long), s.Delete(t.Context(), long),
+			s.Forget(t.Context(), long.Queue, long.Consumer, long.State), err); err != nil || found {
 			t.Errorf("%s: found %v, error %v", what, found, err)
 		}
 	}
@@ -279,12 +300,14 @@ func TestNoRow(t *testing.T) {
 	var none *trouble.Store
 	page, next, err := none.Page(t.Context(), trouble.Blocked, "", "", 1)
 	oldest, after, wrong := none.Oldest(t.Context(), trouble.Blocked, trouble.Ages{}, 1)
-	check.That(t, len(page)+len(oldest) <= 0 && next == "" && after == (trouble.Ages{}) && errors.Join(err, wrong) == nil,
+	check.That(t, len(page)+len(oldest) <= 0 && next == "" && after == (trouble.Ages{}) &&
+		errors.Join(err, wrong) == nil,
 		"no table has %v and %v: %v, %v", page, oldest, err, wrong)
 	long.Queue = long.Queue[1:]
 	s := trouble.NewStore(meter, on)
 	check.OK(t, s.Put(t.Context(), long))
-	if page, _, err := s.Page(t.Context(), long.State, "", "", 1); err != nil || len(page) != 1 || page[0] != long {
+	if page, _, err := s.Page(t.Context(), long.State, "", "", 1); err != nil || len(page) != 1 ||
+		page[0] != long {
 		t.Errorf("the longest names are listed as %+v, %v", page, err)
 	}
 }
@@ -321,7 +344,8 @@ func (k *crowd) name(i int) string { return fmt.Sprintf("%s%04d", k.prefix, i) }
 
 func (k *crowd) row(state trouble.State, queue string) trouble.Row {
 	k.n++
-	return trouble.Row{State: state, Queue: queue, Consumer: "c", Since: since.Add(time.Duration(k.n) * time.Millisecond), N: k.n}
+	return trouble.Row{State: state, Queue: queue, Consumer: "c",
+		Since: since.Add(time.Duration(k.n) * time.Millisecond), N: k.n}
 }
 
 func (k *crowd) put(state trouble.State, queue string) {
@@ -354,7 +378,8 @@ func (k *crowd) list() map[string]int {
 	k.Helper()
 	shown := map[string]int{}
 	for after := ""; ; {
-		page, next := check.Get2(k.Page(k.Context(), trouble.Lagging, k.prefix, after, 1+k.random.IntN(20)))
+		page, next := check.Get2(k.Page(k.Context(), trouble.Lagging, k.prefix, after,
+			1+k.random.IntN(20)))
 		for _, r := range page {
 			shown[r.Queue]++
 		}
@@ -385,7 +410,8 @@ func TestPagesWhileRowsChange(t *testing.T) {
 			k := newCrowd(b, seed)
 			shown := k.list()
 			left := len(k.stayed)
-			check.Need(b, left > 0 && left < pagesRows, "seed %d: %d rows stayed: nothing is tested", seed, left)
+			check.Need(b, left > 0 && left < pagesRows, "seed %d: %d rows stayed: nothing is tested", seed,
+				left)
 			for queue := range k.stayed {
 				check.That(b, shown[queue] == 1,
 					"seed %d: %q was there all the while, and listed %d times", seed, queue, shown[queue])
@@ -421,7 +447,8 @@ func TestANoisyTenant(t *testing.T) {
 	}), on)
 	at := time.UnixMilli(1_700_000_000_000).UTC()
 	row := func(queue string, n int) trouble.Row {
-		return trouble.Row{State: trouble.HeldBy("hooks"), Queue: queue, Consumer: "hooks", Since: at.Add(time.Duration(n*7%41) * time.Second), N: 1}
+		return trouble.Row{State: trouble.HeldBy("hooks"), Queue: queue, Consumer: "hooks",
+			Since: at.Add(time.Duration(n*7%41) * time.Second), N: 1}
 	}
 	learn = true
 	for n := range 300 {

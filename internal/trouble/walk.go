@@ -20,7 +20,8 @@ const walkOf, walkAt = State(" walk"), " walk"
 
 // Walked reads how far the walk is: half a read unit.
 func (s *Store) Walked(ctx context.Context) (Place, error) {
-	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "trouble walked", Table: s.table}, Key: Key(walkOf, walkAt)})
+	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "trouble walked", Table: s.table},
+		Key: Key(walkOf, walkAt)})
 	if err != nil {
 		return Place{}, err
 	}
@@ -33,6 +34,7 @@ func (s *Store) Walked(ctx context.Context) (Place, error) {
 // rows were looked at. We die right after: the next run goes on from here.
 func (s *Store) SaveWalked(ctx context.Context, at Place) error {
 	it := places.Item(&at, attrState.Set(ddb.Text(string(walkOf))), attrAt.Set(ddb.Text(walkAt)))
-	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "save trouble walked", Table: s.table}, Item: it})
+	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "save trouble walked", Table: s.table},
+		Item: it})
 	return err
 }

@@ -76,7 +76,9 @@ func (c Consumer) FailedSeq() *jsonseq.Seq {
 
 // AttemptsOn are the attempts that had a message in their batch.
 func (c Consumer) AttemptsOn(seq int64) []Attempt {
-	return slices.DeleteFunc(slices.Clone(c.Attempts), func(a Attempt) bool { return seq < int64(a.From) || int64(a.To) < seq })
+	return slices.DeleteFunc(slices.Clone(c.Attempts), func(a Attempt) bool {
+		return seq < int64(a.From) || int64(a.To) < seq
+	})
 }
 
 // Attempt is an attempt on the message at a consumer's head that did not end with its commit.

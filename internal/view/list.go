@@ -41,7 +41,8 @@ func (r Row) Behind() int64 {
 // Farthest orders rows by how many messages they are behind, the most first.
 func Farthest(a, b Row) int {
 	return cmp.Or(
-		cmp.Compare(b.Behind(), a.Behind()), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer),
+		cmp.Compare(b.Behind(), a.Behind()), cmp.Compare(a.Queue, b.Queue),
+		cmp.Compare(a.Consumer, b.Consumer),
 	)
 }
 
@@ -187,7 +188,8 @@ func Groups(now time.Time, heads []Head) (groups []Group, more bool) {
 			i, is := of[key]
 			if !is {
 				i, of[key] = len(groups), len(groups)
-				groups = append(groups, Group{Consumer: h.Consumer, State: h.State, Cause: h.Cause, Since: h.Since})
+				groups = append(groups, Group{Consumer: h.Consumer, State: h.State, Cause: h.Cause,
+					Since: h.Since})
 			}
 			groups[i].add(h, now)
 		}
@@ -195,7 +197,8 @@ func Groups(now time.Time, heads []Head) (groups []Group, more bool) {
 	slices.SortFunc(groups, func(a, b Group) int {
 		return cmp.Or(
 			a.State.compare(b.State), cmp.Compare(b.Count, a.Count), a.Since.Compare(b.Since),
-			cmp.Compare(a.Consumer, b.Consumer), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Error, b.Error),
+			cmp.Compare(a.Consumer, b.Consumer), cmp.Compare(a.Cause, b.Cause),
+			cmp.Compare(a.Error, b.Error),
 		)
 	})
 	more = len(groups) > MaxGroups

@@ -45,8 +45,10 @@ func TestIn(t *testing.T) {
 
 func head(queue string, state view.State, group string, ago time.Duration) view.Head {
 	return view.Head{
-		Queue: printable.Name(queue), Consumer: "books", State: state, Cause: view.Failed, Since: now.Add(-ago),
-		Seq: new(jsonseq.Seq(1)), Error: printable.Name(group + " of " + queue), Group: printable.Name(group),
+		Queue: printable.Name(queue), Consumer: "books", State: state, Cause: view.Failed,
+		Since: now.Add(-ago),
+		Seq:   new(jsonseq.Seq(1)), Error: printable.Name(group + " of " + queue),
+		Group: printable.Name(group),
 	}
 }
 
@@ -63,7 +65,8 @@ func TestGroups(t *testing.T) {
 		heads = append(heads, head(fmt.Sprint("r", i), view.Retrying, "bang", time.Hour))
 	}
 	for i := range 3 { // one name's circuit breaker is one cause, whatever each queue was answered
-		heads = append(heads, head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i], time.Minute))
+		heads = append(heads, head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i],
+			time.Minute))
 	}
 	missing := head("m", view.Blocked, "", 0)
 	missing.Cause = view.Missing
@@ -80,7 +83,8 @@ func TestGroups(t *testing.T) {
 	first := groups[0]
 	check.That(t, first.Since.Equal(now.Add(-29*time.Minute)) && first.Age == 29*60,
 		"the largest is %+v", first)
-	check.That(t, len(first.Examples) == view.MaxExamples && first.Examples[0].Queue == "q29" && first.Examples[0].Error == "boom of q29",
+	check.That(t, len(first.Examples) == view.MaxExamples && first.Examples[0].Queue == "q29" &&
+		first.Examples[0].Error == "boom of q29",
 		"its examples are %+v", first.Examples)
 	for i := range view.MaxGroups {
 		heads = append(heads, head("q", view.Retrying, fmt.Sprint("e", i), 0))
@@ -108,10 +112,12 @@ func TestWhy(t *testing.T) {
 	var got []string
 	for _, r := range reasons {
 		got = append(got, string(r.State)+" "+r.Consumer)
-		check.That(t, r.Text != "" && len(r.Type) != 0 && r.Anchor == "#"+string(r.State) && r.Queue == "it's",
+		check.That(t, r.Text != "" && len(r.Type) != 0 && r.Anchor == "#"+string(r.State) &&
+			r.Queue == "it's",
 			"%+v", r)
 	}
-	want := []string{"blocked c", "blocked g", "in-doubt f", "gap ", "held e", "retrying d", "paused c", "catching-up b"}
+	want := []string{"blocked c", "blocked g", "in-doubt f", "gap ", "held e", "retrying d",
+		"paused c", "catching-up b"}
 	check.That(t, slices.Equal(got, want), "%q, want %q", got, want)
 	for i, want := range map[int]string{
 		0: `streamsort redrive 'it'\''s' c --reason TEXT`, 1: `streamsort rewind 'it'\''s' g --start 42 --reason TEXT`,
@@ -119,7 +125,9 @@ func TestWhy(t *testing.T) {
 	} {
 		check.That(t, reasons[i].Type[0] == want, "%s, want %s", reasons[i].Type[0], want)
 	}
-	check.That(t, reasons[0].Error == "boom" && strings.Contains(reasons[0].Text, "42 failed 5 times") && strings.Contains(reasons[6].Text, "night"),
+	check.That(t, reasons[0].Error == "boom" &&
+		strings.Contains(reasons[0].Text, "42 failed 5 times") &&
+		strings.Contains(reasons[6].Text, "night"),
 		"%+v", reasons)
 	if got := view.Why(view.Queue{Queue: "q", State: view.OK}, all[:1]); len(got) != 0 {
 		t.Errorf("nothing is wrong, and %+v", got)
@@ -129,12 +137,16 @@ func TestWhy(t *testing.T) {
 // TestWhyOfOneThatIsPaused: what failed is not tried again by itself while an operator paused the
 // consumer.
 func TestWhyOfOneThatIsPaused(t *testing.T) {
-	for state, want := range map[view.State]string{view.Paused: "tried again once the consumer is resumed", view.Retrying: "tried again by itself"} {
-		c := view.Consumer{Head: view.Head{Consumer: "c", State: state, Seq: new(jsonseq.Seq(2)), Attempt: 1}}
+	for state, want := range map[view.State]string{
+		view.Paused: "tried again once the consumer is resumed", view.Retrying: "tried again by itself",
+	} {
+		c := view.Consumer{Head: view.Head{Consumer: "c", State: state, Seq: new(jsonseq.Seq(2)),
+			Attempt: 1}}
 		if state == view.Paused {
 			c.Also = []view.State{view.Retrying}
 		}
-		if got := view.Why(view.Queue{State: view.OK}, []view.Consumer{c}); len(got) == 0 || !strings.Contains(got[0].Text, want) {
+		if got := view.Why(view.Queue{State: view.OK}, []view.Consumer{c}); len(got) == 0 ||
+			!strings.Contains(got[0].Text, want) {
 			t.Errorf("%s: %+v does not say %q", state, got, want)
 		}
 	}
@@ -144,7 +156,8 @@ func TestWhyOfOneThatIsPaused(t *testing.T) {
 // blame.
 func TestWhyOfABatch(t *testing.T) {
 	alone := view.Consumer{
-		Head:     view.Head{Consumer: "c", State: view.Retrying, Cause: view.Failed, Seq: new(jsonseq.Seq(1)), Error: "boom", Attempt: 2},
+		Head: view.Head{Consumer: "c", State: view.Retrying, Cause: view.Failed,
+			Seq: new(jsonseq.Seq(1)), Error: "boom", Attempt: 2},
 		Attempts: []view.Attempt{{Attempt: 2, From: 1, To: 1}},
 	}
 	batch, away := alone, alone
@@ -163,7 +176,8 @@ func TestWhyOfABatch(t *testing.T) {
 		{held, "The batch of messages 1 to 4 failed 2 times", "[streamsort consumer --state held --consumer c streamsort redrive q c --reason TEXT]"},
 	} {
 		r := view.Why(view.Queue{Queue: "q"}, []view.Consumer{c.of})
-		check.That(t, len(r) == 1 && strings.Contains(r[0].Text, c.text) && fmt.Sprint(r[0].Type) == c.kind,
+		check.That(t, len(r) == 1 && strings.Contains(r[0].Text, c.text) &&
+			fmt.Sprint(r[0].Type) == c.kind,
 			"%d: %+v", i, r)
 	}
 }
@@ -207,13 +221,15 @@ func TestCausesHaveWords(t *testing.T) {
 // TestDocuments: what is not known is left out, and what was written is read.
 func TestDocuments(t *testing.T) {
 	raw, err := json.Marshal(view.Consumer{Head: view.Head{Queue: "q", Consumer: "c", State: view.OK}})
-	if want := `{"queue":"q","consumer":"c","state":"ok","rewinds":0}`; err != nil || string(raw) != want {
+	if want := `{"queue":"q","consumer":"c","state":"ok","rewinds":0}`; err != nil ||
+		string(raw) != want {
 		t.Errorf("%s, %v; want %s", raw, err, want)
 	}
 	h := head("q", view.Blocked, "boom", time.Minute)
 	raw, err = json.Marshal(h)
 	var read view.Head
-	if err := json.Unmarshal(raw, &read); err != nil || read.Error != h.Error || *read.Seq != *h.Seq || !read.Since.Equal(h.Since) || !read.Is(view.Blocked) || read.Is(view.Paused) {
+	if err := json.Unmarshal(raw, &read); err != nil || read.Error != h.Error || *read.Seq != *h.Seq ||
+		!read.Since.Equal(h.Since) || !read.Is(view.Blocked) || read.Is(view.Paused) {
 		t.Errorf("%s: %+v, %v", raw, read, err)
 	}
 	if err != nil {
@@ -228,10 +244,12 @@ func TestPlaceOfASeq(t *testing.T) {
 	early.MaxParked, more.More = 5, true
 	place := func(g view.Gaps, seq int64, want string) {
 		in, behind := g.Place(seq)
-		got := fmt.Sprint(in != nil && in.From <= jsonseq.Seq(seq) && jsonseq.Seq(seq) <= in.To, len(behind))
+		got := fmt.Sprint(in != nil && in.From <= jsonseq.Seq(seq) && jsonseq.Seq(seq) <= in.To,
+			len(behind))
 		check.That(t, got == want, "%d in %+v: %s, want %s", seq, g, got, want)
 	}
-	for seq, want := range map[int64]string{3: "true 0", 8: "true 0", 5: "false 1", 9: "false 2", 10: "false 0"} {
+	for seq, want := range map[int64]string{3: "true 0", 8: "true 0", 5: "false 1", 9: "false 2",
+		10: "false 0"} {
 		place(gaps, seq, want)
 	}
 	place(early, 6, "false 1")

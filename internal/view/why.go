@@ -58,7 +58,8 @@ func (q Queue) why() Reason {
 		Queue: q.Queue, State: Gap, Since: q.GapSince, Anchor: "#" + string(Gap),
 		Text: fmt.Sprintf("The queue waits for a message that was not put: it has all up to %d, and messages up to %d behind the gap. "+
 			"Put what is missing; where it never comes, policy=skip gives it up after gapAfter.", q.Position, q.MaxParked),
-		Type: []string{"streamsort queue " + argument(q.Queue), "streamsort configure " + argument(q.Queue) + " policy=skip"},
+		Type: []string{"streamsort queue " + argument(q.Queue),
+			"streamsort configure " + argument(q.Queue) + " policy=skip"},
 	}
 }
 
@@ -71,7 +72,9 @@ func (c Consumer) why(state State) Reason {
 		r.Error, r.Group, r.Attempts = c.Error, c.Group, c.Attempts
 	}
 	both := argument(c.Queue) + " " + argument(printable.Name(c.Consumer))
-	add := func(format string, arguments ...any) { r.Type = append(r.Type, fmt.Sprintf(format, arguments...)) }
+	add := func(format string, arguments ...any) {
+		r.Type = append(r.Type, fmt.Sprintf(format, arguments...))
+	}
 	switch state {
 	case Blocked:
 		if r.Cause == Missing {
@@ -109,7 +112,8 @@ func (c Consumer) why(state State) Reason {
 		}
 	case Held:
 		r.Text = fmt.Sprintf("The sink of consumer %s is away, as several queues found: nothing is delivered but one probe at a time. "+
-			"Repair the sink; the next probe notices it, and nothing is to be typed.", printable.Text(c.Consumer))
+			"Repair the sink; the next probe notices it, and nothing is to be typed.",
+			printable.Text(c.Consumer))
 		if r.Cause == Waking {
 			r.Text = "The sink is back, and the queues that the circuit breaker held are being woken up. Nothing is to be done."
 		}
@@ -125,7 +129,8 @@ func (c Consumer) why(state State) Reason {
 	case Retrying:
 		r.Text = c.retrying(r.Cause, add)
 	case CatchingUp:
-		r.Text = fmt.Sprintf("%s seqs wait for the consumer, and nothing is wrong: it gets them in turn.", c.lag())
+		r.Text = fmt.Sprintf("%s seqs wait for the consumer, and nothing is wrong: it gets them in turn.",
+			c.lag())
 		if r.Cause == Starting {
 			r.Text = "The consumer finds the place where it begins; it delivers after that."
 		}
@@ -153,7 +158,8 @@ func (c Consumer) acts(add func(format string, arguments ...any)) {
 	both := argument(c.Queue) + " " + argument(printable.Name(c.Consumer))
 	add("streamsort redrive %s --reason TEXT", both)
 	if c.Seq != nil && c.To == nil && len(c.Attempts) > 0 {
-		add("streamsort skip %s %s --reason TEXT", placed(c.Queue, int64(*c.Seq)), argument(printable.Name(c.Consumer)))
+		add("streamsort skip %s %s --reason TEXT", placed(c.Queue, int64(*c.Seq)),
+			argument(printable.Name(c.Consumer)))
 	}
 }
 
@@ -235,7 +241,8 @@ func count(n int, what string) string {
 var units = []struct {
 	lasts time.Duration
 	name  string
-}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}, {time.Millisecond, "millisecond"}}
+}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"},
+	{time.Millisecond, "millisecond"}}
 
 // Duration is a duration of Go, such as 1h0m0s, as people say it; another text as it is.
 func Duration(text string) string {

@@ -30,13 +30,15 @@ const (
 
 // Method is the method of the challenge, where it is not POST.
 func (c Challenge) Method() string {
-	return map[Challenge]string{ChallengeCloudEvents: http.MethodOptions, ChallengeHub: http.MethodGet}[c]
+	return map[Challenge]string{ChallengeCloudEvents: http.MethodOptions,
+		ChallengeHub: http.MethodGet}[c]
 }
 
 // Slack is the answer to a signed request that is a challenge; found is false for any other.
 func (c Challenge) Slack(body []byte) (answer httpapi.Text, found bool) {
 	var request struct{ Type, Challenge string }
-	if c != ChallengeSlack || json.Unmarshal(body, &request) != nil || request.Type != "url_verification" {
+	if c != ChallengeSlack || json.Unmarshal(body, &request) != nil ||
+		request.Type != "url_verification" {
 		return httpapi.Text{}, false
 	}
 	return httpapi.Text{Text: request.Challenge}, true
@@ -51,7 +53,8 @@ func CloudEvents(r *httpapi.Request) (httpapi.Text, error) {
 	origin, given := r.Headers["webhook-request-origin"]
 	switch {
 	case !given:
-		return httpapi.Text{}, invalid.New(invalid.Missing, field, "is missing: a sender names its host in it")
+		return httpapi.Text{},
+			invalid.New(invalid.Missing, field, "is missing: a sender names its host in it")
 	case !originForm.MatchString(origin):
 		return httpapi.Text{}, invalid.New(invalid.Malformed, field, "must be the sender's host, in at most 253 letters, digits, '.', '-', '_' and ':'")
 	}
@@ -68,7 +71,8 @@ func Hub(r *httpapi.Request) (token string, answer httpapi.Text, err error) {
 			return "", answer, err
 		}
 		if value := values[name]; value == "" || len(value) > MaxHeader {
-			return "", answer, invalid.New(invalid.TextCode(value, MaxHeader), name, "must have 1 to 4096 bytes")
+			return "", answer,
+				invalid.New(invalid.TextCode(value, MaxHeader), name, "must have 1 to 4096 bytes")
 		}
 	}
 	if mode := values["hub.mode"]; mode != "subscribe" && mode != "unsubscribe" {

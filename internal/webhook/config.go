@@ -30,7 +30,8 @@ func TokenVariable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_TOKEN_
 var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	header     = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
-	keyARN     = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,128}$`)
+	keyARN     = regexp.MustCompile(
+		`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,128}$`)
 )
 
 // Read reads the text of the file:
@@ -55,8 +56,9 @@ func Read(text []byte, lookup func(name string) (string, bool)) ([]Source, error
 }
 
 var file = assetfile.List[Source]{
-	Name: "sources", Max: MaxSources, Variable: regexp.MustCompile(`\$\{(STREAMSORT_WEBHOOK_(?:SECRET|TOKEN)_[0-9]+)\}`),
-	Element: read, NameOf: func(s Source) string { return s.Name },
+	Name: "sources", Max: MaxSources,
+	Variable: regexp.MustCompile(`\$\{(STREAMSORT_WEBHOOK_(?:SECRET|TOKEN)_[0-9]+)\}`),
+	Element:  read, NameOf: func(s Source) string { return s.Name },
 }
 
 type document struct {
@@ -153,7 +155,8 @@ func (d *document) source() (s Source, err error) {
 	}
 	for name, path := range d.Attributes {
 		if oldHeader.MatchString(path) {
-			return s, invalid.New(invalid.Misplaced, "attributes."+name, fmt.Sprintf("is %q, a field of the body: for a header, write @header(%s)", path, path))
+			return s, invalid.New(invalid.Misplaced, "attributes."+name,
+				fmt.Sprintf("is %q, a field of the body: for a header, write @header(%s)", path, path))
 		}
 	}
 	s.Mapping, err = d.Parse(mapping.Kind{Source: d.Name, Request: true})
@@ -174,14 +177,16 @@ func (s *signature) way() (way, error) {
 	}
 	w := way{
 		header: string(s.Header), prefix: s.Prefix, idHeader: string(s.IDHeader),
-		timestampHeader: string(s.TimestampHeader), template: s.Template, secrets: cmp.Or(s.KeyEncoding, secret.Text),
+		timestampHeader: string(s.TimestampHeader), template: s.Template,
+		secrets: cmp.Or(s.KeyEncoding, secret.Text),
 	}
 	w.form = map[string]form{"hex": inHex, "base64": inBase64, "token": inPlain}[s.Encoding]
 	if w.template == nil && w.form != inPlain {
 		w.template = bodyAlone
 	}
 	switch {
-	case w.form == inPlain && (s.Template != nil || s.IDHeader+s.TimestampHeader != "" || s.KeyEncoding != ""):
+	case w.form == inPlain && (s.Template != nil || s.IDHeader+s.TimestampHeader != "" ||
+		s.KeyEncoding != ""):
 		return w, errors.New("has header and prefix alone with the encoding token, which signs nothing")
 	case signs(timestamp) != (s.TimestampHeader != ""):
 		return w, errors.New("must have both a timestampHeader and {timestamp} in its template, " +
@@ -226,8 +231,10 @@ func parseTemplate(text string) (parts []part, err error) {
 	// right.
 	for i, p := range parts[1:] {
 		before := parts[i]
-		if p.is != literal && before.is != literal || p.is == literal && strings.Trim(p.text, "0123456789") == "" && i+2 < len(parts) {
-			return nil, errors.New("must have a character that is no digit between {timestamp}, {id} and {body}")
+		if p.is != literal && before.is != literal ||
+			p.is == literal && strings.Trim(p.text, "0123456789") == "" && i+2 < len(parts) {
+			return nil,
+				errors.New("must have a character that is no digit between {timestamp}, {id} and {body}")
 		}
 	}
 	return parts, nil

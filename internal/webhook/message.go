@@ -33,7 +33,8 @@ func (s *Source) Messages(r *httpapi.Request, at time.Time) ([]cursor.Message, e
 	for i, e := range events {
 		m, err := s.Message(e)
 		if err == nil && len(m.ID) > cursor.MaxID {
-			err = invalid.New(invalid.TooLarge, "id", fmt.Sprintf("has %d bytes: at most %d are taken", len(m.ID), cursor.MaxID))
+			err = invalid.New(invalid.TooLarge, "id",
+				fmt.Sprintf("has %d bytes: at most %d are taken", len(m.ID), cursor.MaxID))
 		}
 		if err != nil && s.Splits() {
 			err = invalid.Within("messages", i, err)
@@ -51,7 +52,8 @@ func (s *Source) Messages(r *httpapi.Request, at time.Time) ([]cursor.Message, e
 
 // TooLarge is the error of a body that has more bytes than it may.
 func TooLarge(most int) error {
-	return &invalid.Error{Field: "body", Code: invalid.TooLarge, Problem: fmt.Sprintf("has more than %d bytes", most), Most: most}
+	return &invalid.Error{Field: "body", Code: invalid.TooLarge,
+		Problem: fmt.Sprintf("has more than %d bytes", most), Most: most}
 }
 
 // contentType is the body's, empty where it is that of a message that names none; a body that is
@@ -70,7 +72,8 @@ func (s *Source) contentType(r *httpapi.Request) (string, error) {
 	case !json.Valid(r.Body):
 		return "", invalid.New(invalid.Malformed, "body", "is not JSON")
 	}
-	if media, _, err := mime.ParseMediaType(given); given == "" || err == nil && media == cursor.DefaultContentType {
+	if media, _, err := mime.ParseMediaType(given); given == "" ||
+		err == nil && media == cursor.DefaultContentType {
 		return "", nil
 	}
 	return given, nil

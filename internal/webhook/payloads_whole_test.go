@@ -56,7 +56,9 @@ func TestGitHubsEvents(t *testing.T) {
 		if m.Attributes[mapping.ReceivedAttribute] != "" {
 			continue
 		}
-		found := slices.IndexFunc(paths[e.Kind], func(path string) bool { return at == timeAt(t, e.Body, path) })
+		found := slices.IndexFunc(paths[e.Kind], func(path string) bool {
+			return at == timeAt(t, e.Body, path)
+		})
 		if found < 0 {
 			t.Errorf("%s: the key is %s, and the page has %v", name, key, paths[e.Kind])
 			continue
@@ -69,7 +71,8 @@ func TestGitHubsEvents(t *testing.T) {
 	}
 	check.That(t, len(kinds) >= 58 && len(events) >= 329,
 		"only %d events of %d kinds", len(events), len(kinds))
-	t.Logf("%d events of %d kinds, those of %d with a time of their own", len(events), len(kinds), len(byPath))
+	t.Logf("%d events of %d kinds, those of %d with a time of their own", len(events), len(kinds),
+		len(byPath))
 
 	queues := map[string]bool{}
 	for i, body := range shared(t) {
@@ -80,7 +83,8 @@ func TestGitHubsEvents(t *testing.T) {
 }
 
 // github is the message of an event, the time that is its key, and the whole key.
-func github(t *testing.T, s webhook.Source, kind string, i int, body []byte) (m cursor.Message, at, key string) {
+func github(t *testing.T, s webhook.Source, kind string, i int,
+	body []byte) (m cursor.Message, at, key string) {
 	t.Helper()
 	r := &httpapi.Request{Body: body, Headers: map[string]string{
 		"content-type": "application/json", "x-github-delivery": fmt.Sprint(i), "x-github-hook-id": "7", "x-github-event": kind,

@@ -122,9 +122,10 @@ var presets = map[string]preset{
 	"jira": {
 		Signature: hub("x-hub-signature"),
 		texts: mapping.Texts{
-			Queue: "issue.fields.project.key | project.key | 'other'",
-			ID:    "@header(X-Atlassian-Webhook-Identifier)",
-			Key:   "timestamp | @received,webhookEvent | 'none'", KeyType: "time,rank(*_created|*|*_deleted)",
+			Queue:   "issue.fields.project.key | project.key | 'other'",
+			ID:      "@header(X-Atlassian-Webhook-Identifier)",
+			Key:     "timestamp | @received,webhookEvent | 'none'",
+			KeyType: "time,rank(*_created|*|*_deleted)",
 		},
 	},
 	// https://linear.app/developers/webhooks
@@ -159,7 +160,8 @@ var presets = map[string]preset{
 		}}},
 		texts: mapping.Texts{
 			Each: "[]", ID: "sg_event_id | @digest",
-			Key: "timestamp | @received,event | 'none'", KeyType: "time,rank(processed|deferred|delivered|*)",
+			Key:     "timestamp | @received,event | 'none'",
+			KeyType: "time,rank(processed|deferred|delivered|*)",
 		},
 	},
 	// https://shopify.dev/docs/apps/build/webhooks/verify-deliveries, and the names of

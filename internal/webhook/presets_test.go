@@ -34,13 +34,16 @@ func preset(t testing.TB, name string) webhook.Source {
 	if name == "meta" {
 		more = `,"verifyToken":"arn:aws:ssm:eu-west-1:123456789012:parameter/t"`
 	}
-	all := check.Get(webhook.Read([]byte(`{"sources":[{"name":"n","preset":"`+name+`","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s"`+more+`}]}`), nil))
+	all := check.Get(
+		webhook.Read([]byte(`{"sources":[{"name":"n","preset":"`+name+
+			`","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s"`+more+`}]}`), nil))
 	return all[0]
 }
 
 // messages are what a source makes of an event; headers are "Name: value" each.
 func messages(s webhook.Source, body string, headers ...string) ([]cursor.Message, error) {
-	r := &httpapi.Request{Body: []byte(body), Headers: map[string]string{"content-type": "application/json"}}
+	r := &httpapi.Request{Body: []byte(body),
+		Headers: map[string]string{"content-type": "application/json"}}
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
 		r.Headers[strings.ToLower(name)] = value
@@ -138,7 +141,8 @@ func TestThePagesHaveThePresets(t *testing.T) {
 	file, _, _ = strings.Cut(file, "```")
 	check.Is(t, len(check.Get(webhook.Read([]byte(file), nil))), 2)
 	events := check.Get(os.ReadFile("../../docs/reference/events.md"))
-	_, table, _ := strings.Cut(string(events), "| `preset` | `queue` | `id` | `key` |\n|---|---|---|---|\n")
+	_, table, _ := strings.Cut(string(events),
+		"| `preset` | `queue` | `id` | `key` |\n|---|---|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	texts := webhook.PresetTexts()
 	for line := range strings.Lines(table) {
@@ -149,7 +153,8 @@ func TestThePagesHaveThePresets(t *testing.T) {
 				continue
 			}
 			delete(texts, name)
-			for i, paths := range []string{of.Queue + "'" + name + "'", of.ID, of.Key + fmt.Sprint(of.Attributes)} {
+			for i, paths := range []string{of.Queue + "'" + name + "'", of.ID,
+				of.Key + fmt.Sprint(of.Attributes)} {
 				for _, path := range quoted(cells[2+i]) {
 					check.That(t, strings.Contains(paths, path), "%s: %s is not one of %s", name, path, paths)
 				}
@@ -168,14 +173,17 @@ func quoted(cell string) (names []string) {
 	return names
 }
 
-// TestPushes: a branch that is made, pushed to by force onto an older commit, and deleted, and a second
-// branch on the same commit, sort as they were made, whatever their commits say; two of one second too.
+// TestPushes: a branch that is made, pushed to by force onto an older commit, and deleted, and a
+// second branch on the same commit, sort as they were made, whatever their commits say; two of one
+// second too.
 func TestPushes(t *testing.T) {
 	push := func(ref string, at int, flags, commit string) string {
 		return fmt.Sprintf(`{"ref":"refs/heads/%s",%s,"head_commit":%s,"pusher":{"name":"p"},"repository":{"full_name":"o/r","pushed_at":%d,"updated_at":"2020-01-01T00:00:00Z"}}`, ref, flags, commit, at)
 	}
-	const made, forced, deleted = `"created":true,"deleted":false`, `"created":false,"deleted":false,"forced":true`, `"created":false,"deleted":true`
-	const commit, older = `{"timestamp":"2026-01-01T00:00:00Z"}`, `{"timestamp":"2025-01-01T00:00:00Z"}`
+	const made, forced, deleted = `"created":true,"deleted":false`,
+		`"created":false,"deleted":false,"forced":true`, `"created":false,"deleted":true`
+	const commit, older = `{"timestamp":"2026-01-01T00:00:00Z"}`,
+		`{"timestamp":"2025-01-01T00:00:00Z"}`
 	pushes := []string{
 		push("a", 1767323045, made, commit), push("b", 1767323046, made, commit), push("a", 1767323047, forced, older),
 		push("b", 1767323048, deleted, "null"), push("c", 1767323049, made, commit), push("c", 1767323049, forced, older), push("c", 1767323049, deleted, "null"),
@@ -185,7 +193,9 @@ func TestPushes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		random.Shuffle(len(sorted), func(i, j int) { sorted[i], sorted[j] = sorted[j], sorted[i] })
-		slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(sortKey(t, s, a), sortKey(t, s, b)) })
+		slices.SortFunc(sorted, func(a, b string) int {
+			return strings.Compare(sortKey(t, s, a), sortKey(t, s, b))
+		})
 		check.Need(t, slices.Equal(sorted, pushes), "sorted as\n%s", strings.Join(sorted, "\n"))
 	}
 }
@@ -196,8 +206,8 @@ func sortKey(t *testing.T, s webhook.Source, body string) string {
 	return string(check.Get(all[0].KeyType.Key(all[0].KeyParts...)))
 }
 
-// FuzzPresets: whatever is signed, a sender names queues of its own alone, and each message has an id and a
-// key that queues take.
+// FuzzPresets: whatever is signed, a sender names queues of its own alone, and each message has an
+// id and a key that queues take.
 func FuzzPresets(f *testing.F) {
 	f.Add([]byte(`{"entry":[{"id":"@acme/x"}],"notificationItems":[{}],"timestamp":1,"created":"x"}`), "2026-01-02T03:04:05Z")
 	f.Add([]byte(`[{"timestamp":1513299569,"event":"open"}]`), "a,b")
@@ -209,12 +219,15 @@ func FuzzPresets(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, header string) {
 		for _, s := range all {
 			var headers []string
-			for _, name := range []string{"X-GitHub-Delivery", "Idempotency-Key", "X-Shopify-Webhook-Id", "X-Shopify-Shop-Domain", "X-Shopify-Triggered-At", "Webhook-Id", "Linear-Delivery", "X-Atlassian-Webhook-Identifier"} {
+			for _, name := range []string{"X-GitHub-Delivery", "Idempotency-Key", "X-Shopify-Webhook-Id",
+				"X-Shopify-Shop-Domain", "X-Shopify-Triggered-At", "Webhook-Id", "Linear-Delivery",
+				"X-Atlassian-Webhook-Identifier"} {
 				headers = append(headers, name+": "+header)
 			}
 			made, err := messages(s, string(body), headers...)
 			for _, m := range made {
-				if err == nil && (m.ID == "" || m.Queue != "n" && !strings.HasPrefix(m.Queue, "n/") || len(m.KeyParts) == 0) {
+				if err == nil && (m.ID == "" || m.Queue != "n" && !strings.HasPrefix(m.Queue, "n/") ||
+					len(m.KeyParts) == 0) {
 					t.Errorf("%q makes %+v", body, m)
 				}
 			}
@@ -265,13 +278,15 @@ func TestRead(t *testing.T) {
 	  {"name": "bank", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b",
 	   "signature": {"header": "X-Signature"}, "queue": "@header(X-Account)", "prefix": "", "seq": "number"}]}`
 	lookup := func(name string) (string, bool) {
-		return "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe", name == "STREAMSORT_WEBHOOK_SECRET_1"
+		return "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe",
+			name == "STREAMSORT_WEBHOOK_SECRET_1"
 	}
 	all := check.Get(webhook.Read([]byte(text), lookup))
 	check.Is(t, all[0].MaxBody, cursor.MaxBody)
 	got := ""
 	for _, s := range all {
-		got += fmt.Sprintf("%s %s %s %q %q %v %v %d %s\n", s.Name, s.Secret, s.SecretKey, s.Prefix, s.Fixed, s.Numbered(), s.Keyed(), s.MaxBody, s.KeyType)
+		got += fmt.Sprintf("%s %s %s %q %q %v %v %d %s\n", s.Name, s.Secret, s.SecretKey, s.Prefix,
+			s.Fixed, s.Numbered(), s.Keyed(), s.MaxBody, s.KeyType)
 	}
 	const want = `github arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd arn:aws:kms:eu-west-1:123456789012:key/1234-abcd "github/" "" false false 358400 
 stripe arn:aws:ssm:eu-west-1:123456789012:parameter/stripe  "" "stripe" false true 1000 time,rank(a|*)
@@ -279,7 +294,8 @@ bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  "" "" true false 358400
 `
 	check.That(t, got == want, "got\n%swant\n%s", got, want)
 	none := func(string) (string, bool) { return "", false }
-	check.Has(t, fmt.Sprint(check.Err(webhook.Read([]byte(text), none))), "STREAMSORT_WEBHOOK_SECRET_1")
+	check.Has(t, fmt.Sprint(check.Err(webhook.Read([]byte(text), none))),
+		"STREAMSORT_WEBHOOK_SECRET_1")
 }
 
 func TestReadErrors(t *testing.T) {
@@ -357,7 +373,8 @@ func TestReadErrors(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"sources":[` + good + `]}`))
-	f.Add([]byte(`{"sources":[{"name":"s",` + slack + `,"secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s","queue":"'q'"}]}`))
+	f.Add([]byte(`{"sources":[{"name":"s",` + slack +
+		`,"secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s","queue":"'q'"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, err := webhook.Read(text, func(string) (string, bool) { return "", false })
 		for _, s := range all {
@@ -384,7 +401,8 @@ type vault struct {
 }
 
 func newVault(t *testing.T, value string) *vault {
-	v := &vault{t: t, value: value, now: time.Unix(1_700_000_000, 0), source: source(t, `"preset":"github"`)}
+	v := &vault{t: t, value: value, now: time.Unix(1_700_000_000, 0),
+		source: source(t, `"preset":"github"`)}
 	v.Cache = secret.NewCache(func(_ context.Context, of secret.Reference) (string, error) {
 		check.That(t, of == v.source.Secret, "asked for %s", of)
 		v.calls++
@@ -397,7 +415,8 @@ func newVault(t *testing.T, value string) *vault {
 func (v *vault) check(secret string) (bool, error) {
 	v.t.Helper()
 	const body = `{"a":1}`
-	claim, why := v.source.Signature.Read(map[string]string{"x-hub-signature-256": "sha256=" + hex.EncodeToString(sum(secret, body))}, v.now)
+	claim, why := v.source.Signature.Read(map[string]string{"x-hub-signature-256": "sha256=" +
+		hex.EncodeToString(sum(secret, body))}, v.now)
 	check.Need(v.t, why == "", "%v", why)
 	why, err := claim.Check(v.t.Context(), v.Cache, v.source.Secret, []byte(body))
 	return why == "", err
@@ -407,7 +426,8 @@ func (v *vault) want(what, secret string, signed, fails bool, calls int) {
 	v.t.Helper()
 	got, err := v.check(secret)
 	check.That(v.t, got == signed && (err != nil) == fails && v.calls == calls,
-		"%s: signed %v, error %v, %d calls; want %v, an error %v, %d calls", what, got, err, v.calls, signed, fails, calls)
+		"%s: signed %v, error %v, %d calls; want %v, an error %v, %d calls", what, got, err, v.calls,
+		signed, fails, calls)
 }
 
 // A rotation: the new secret is added, the sender changes to it, the old one is taken away. Each
@@ -477,7 +497,8 @@ func TestBadValues(t *testing.T) {
 	} {
 		v := newVault(t, value)
 		signed, err := v.check("canary")
-		check.That(t, !signed && err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "canary"),
+		check.That(t, !signed && err != nil && strings.Contains(err.Error(), want) &&
+			!strings.Contains(err.Error(), "canary"),
 			"%.40q: %v, %v; want %s", value, signed, err, want)
 	}
 	// An empty key would be known to everybody.

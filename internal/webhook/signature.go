@@ -281,7 +281,8 @@ func (c *Claim) checkStamp(body []byte) Refusal {
 
 // Check is why a request is refused, whose body came in one of these forms: with its encoding, or
 // without. The error says why the secrets cannot be had, or used: see [secret.Cache.Try].
-func (c Claim) Check(ctx context.Context, secrets *secret.Cache, of secret.Reference, bodies ...[]byte) (why Refusal, err error) {
+func (c Claim) Check(ctx context.Context, secrets *secret.Cache, of secret.Reference,
+	bodies ...[]byte) (why Refusal, err error) {
 	why = Mismatch
 	_, err = secrets.Try(ctx, of, func(values [][]byte) (bool, error) {
 		for _, body := range bodies {

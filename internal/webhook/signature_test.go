@@ -143,7 +143,8 @@ func TestKnownAnswers(t *testing.T) {
 			for i := range len(test.body) * 8 {
 				changed := []byte(test.body)
 				changed[i/8] ^= 1 << (i % 8)
-				check.Need(t, !made(t, claim, string(changed), secrets...), "%s: bit %d may be flipped", name, i)
+				check.Need(t, !made(t, claim, string(changed), secrets...), "%s: bit %d may be flipped", name,
+					i)
 			}
 			check.That(t, !made(t, claim, test.body) && !made(t, claim, "", secrets...),
 				"%s: no secret, or no body, will do", name)
@@ -156,7 +157,9 @@ func TestRefusedHeaders(t *testing.T) {
 	const secret, body = "a secret of this length", `{"id":"1"}`
 	now := time.Unix(1_700_000_000, 0)
 	hexOf := func(text string) string { return hex.EncodeToString(sum(secret, text)) }
-	stripe := func(at int64) string { return fmt.Sprintf("t=%d,v1=%s", at, hexOf(fmt.Sprintf("%d.%s", at, body))) }
+	stripe := func(at int64) string {
+		return fmt.Sprintf("t=%d,v1=%s", at, hexOf(fmt.Sprintf("%d.%s", at, body)))
+	}
 	in64 := base64.StdEncoding.EncodeToString(sum(secret, body))
 	// The last digit before the "=" has two bits behind the end.
 	other := strings.Replace(in64, in64[42:43], string(in64[42]+1), 1)
@@ -219,14 +222,18 @@ func TestRefusedHeaders(t *testing.T) {
 func TestSeveralSignatures(t *testing.T) {
 	s := source(t, `"preset":"stripe"`)
 	const at, body = "1700000000", `{}`
-	header := "t=" + at + ",v1=" + hex.EncodeToString(sum("the old secret of this", at+"."+body)) + ",v1=" + hex.EncodeToString(sum("the new secret of this", at+"."+body))
-	claim, why := s.Signature.Read(map[string]string{"stripe-signature": header}, time.Unix(1_700_000_000, 0))
+	header := "t=" + at + ",v1=" + hex.EncodeToString(sum("the old secret of this", at+"."+body)) +
+		",v1=" + hex.EncodeToString(sum("the new secret of this", at+"."+body))
+	claim, why := s.Signature.Read(map[string]string{"stripe-signature": header},
+		time.Unix(1_700_000_000, 0))
 	check.Need(t, why == "", "%v", why)
-	for secret, want := range map[string]bool{"the old secret of this": true, "the new secret of this": true, "another secret of this": false} {
+	for secret, want := range map[string]bool{"the old secret of this": true,
+		"the new secret of this": true, "another secret of this": false} {
 		check.Is(t, made(t, claim, body, secret), want, secret)
 	}
 	// The timestamp is signed: another one, within the tolerance, will not do.
-	claim, _ = s.Signature.Read(map[string]string{"stripe-signature": strings.Replace(header, at, "1700000001", 1)}, time.Unix(1_700_000_000, 0))
+	claim, _ = s.Signature.Read(map[string]string{"stripe-signature": strings.Replace(header, at,
+		"1700000001", 1)}, time.Unix(1_700_000_000, 0))
 	check.That(t, !made(t, claim, body, "the new secret of this"), "the timestamp may be changed")
 }
 
@@ -248,7 +255,8 @@ func TestSendGrid(t *testing.T) {
 	var signature string
 	public := newPublicKey(t, elliptic.P256(), func(key *ecdsa.PrivateKey) {
 		digest := sha256.Sum256([]byte(at + content))
-		signature = base64.StdEncoding.EncodeToString(check.Get(ecdsa.SignASN1(secure.Reader, key, digest[:])))
+		signature = base64.StdEncoding.EncodeToString(
+			check.Get(ecdsa.SignASN1(secure.Reader, key, digest[:])))
 	})
 	s := source(t, `"preset":"sendgrid"`)
 	read := func(signature, at string, now int64) (webhook.Claim, webhook.Refusal) {
@@ -257,7 +265,8 @@ func TestSendGrid(t *testing.T) {
 		}, time.Unix(now, 0))
 	}
 	claim, why := read(signature, at, 1_700_000_000)
-	for _, secret := range []string{public, "-----BEGIN PUBLIC KEY-----\n" + public + "\n-----END PUBLIC KEY-----\n"} {
+	for _, secret := range []string{public,
+		"-----BEGIN PUBLIC KEY-----\n" + public + "\n-----END PUBLIC KEY-----\n"} {
 		check.That(t, why == "" && made(t, claim, content, secret), "refused: %q", why)
 	}
 	check.That(t, !made(t, claim, content[:len(content)-1], public), "another body will do")
@@ -265,7 +274,8 @@ func TestSendGrid(t *testing.T) {
 	check.Is(t, why, webhook.OutOfTolerance, "301 seconds old")
 	_, why = read("no base64", at, 1_700_000_000)
 	check.Is(t, why, webhook.Unreadable)
-	for _, secret := range []string{newPublicKey(t, elliptic.P384(), nil), "whsec_no_public_key_of_any_curve", public[4:]} {
+	for _, secret := range []string{newPublicKey(t, elliptic.P384(), nil),
+		"whsec_no_public_key_of_any_curve", public[4:]} {
 		made, err := claim.By([][]byte{[]byte(secret)}, []byte(content))
 		check.Need(t, !made && err != nil, "%s: %v; want an error", secret, made)
 		check.That(t, !strings.Contains(err.Error(), secret), "%s: %v", secret, err)
@@ -295,7 +305,8 @@ func TestGitLab(t *testing.T) {
 	_, none := s.Signature.Read(map[string]string{}, time.Unix(0, 0))
 	check.Is(t, none, webhook.NoSignature)
 	general := source(t, `"id":"@digest","signature":{"header":"Authorization","prefix":"Bearer ","encoding":"token"}`)
-	claim, why := general.Signature.Read(map[string]string{"authorization": "Bearer " + token}, time.Unix(0, 0))
+	claim, why := general.Signature.Read(map[string]string{"authorization": "Bearer " + token},
+		time.Unix(0, 0))
 	check.That(t, why == "" && made(t, claim, "", token) && !made(t, claim, "", "Bearer "+token),
 		"a token behind a prefix: %q", why)
 }
@@ -304,7 +315,9 @@ func TestGitLab(t *testing.T) {
 func TestLinear(t *testing.T) {
 	s := source(t, `"preset":"linear"`)
 	const key = "lin_wh_secret_of_streamsort"
-	secrets := secret.NewCache(func(context.Context, secret.Reference) (string, error) { return key, nil }, time.Now)
+	secrets := secret.NewCache(func(context.Context, secret.Reference) (string, error) {
+		return key, nil
+	}, time.Now)
 	for body, want := range map[string]webhook.Refusal{
 		`{"webhookTimestamp":1700000000999}`:   "",
 		`{"webhookTimestamp":1699999700000}`:   "",
@@ -315,7 +328,9 @@ func TestLinear(t *testing.T) {
 		`{}`:                                   webhook.BadTimestamp,
 		`no JSON`:                              webhook.BadTimestamp,
 	} {
-		claim, why := s.Signature.Read(map[string]string{"linear-signature": hex.EncodeToString(sum(key, body))}, time.Unix(1_700_000_000, 0))
+		claim, why := s.Signature.Read(
+			map[string]string{"linear-signature": hex.EncodeToString(sum(key, body))},
+			time.Unix(1_700_000_000, 0))
 		if why == "" {
 			why = check.Get(claim.Check(t.Context(), secrets, s.Secret, []byte(body)))
 		}
@@ -332,8 +347,10 @@ const adyenItem = `{"NotificationRequestItem":{"additionalData":{"hmacSignature"
 func TestAdyen(t *testing.T) {
 	s := source(t, `"preset":"adyen"`)
 	const (
-		key, signature   = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056", "coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0="
-		other, otherSign = "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00", "Ny9gS2veKo5E4w8/OL6xz1/wvT/hYkAXy1xNc/QvO4I="
+		key, signature = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056",
+			"coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0="
+		other, otherSign = "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00",
+			"Ny9gS2veKo5E4w8/OL6xz1/wvT/hYkAXy1xNc/QvO4I="
 	)
 	items := func(all ...string) string {
 		return `{"live":"false","notificationItems":[` + strings.Join(all, ",") + `]}`
@@ -365,13 +382,16 @@ func TestAdyen(t *testing.T) {
 		check.That(t, why == "" && got == c.want, "%s: %v, %q; want %v", name, got, why, c.want)
 	}
 	claim, _ := s.Signature.Read(nil, time.Unix(0, 0))
-	check.That(t, check.Err(claim.By([][]byte{[]byte("a key of 32 bytes in no hex digit")}, []byte(items(good)))) != nil, "a key that is no hex will do")
+	check.That(t,
+		check.Err(claim.By([][]byte{[]byte("a key of 32 bytes in no hex digit")},
+			[]byte(items(good)))) != nil, "a key that is no hex will do")
 }
 
 // TestNamesOfHeaders: what is under another name of the preset is there under the one that is
 // known; what is there already stays.
 func TestNamesOfHeaders(t *testing.T) {
-	headers := map[string]string{"shopify-hmac-sha256": "x", "shopify-webhook-id": "new", "x-shopify-topic": "known", "shopify-topic": "other"}
+	headers := map[string]string{"shopify-hmac-sha256": "x", "shopify-webhook-id": "new",
+		"x-shopify-topic": "known", "shopify-topic": "other"}
 	s := source(t, `"preset":"shopify"`)
 	s.Signature.Read(headers, time.Unix(0, 0))
 	check.That(t, headers["x-shopify-webhook-id"] == "new" && headers["x-shopify-topic"] == "known",
@@ -382,7 +402,9 @@ func TestNamesOfHeaders(t *testing.T) {
 // secret that made nothing, whatever headers and body are.
 func FuzzSignature(f *testing.F) {
 	item := `{"notificationItems":[` + fmt.Sprintf(adyenItem, strings.Repeat("A", 43)+"=") + `]}`
-	for _, seed := range []string{"", "sha256=00", "t=1,v1=00,v1=", "t=1700000000,v1=" + strings.Repeat("0", 64), strings.Repeat("A", 43) + "=", "t=,t=,,=,v1", "v1," + strings.Repeat("A", 43) + "= v1,", "v0=00", "Bearer x"} {
+	for _, seed := range []string{"", "sha256=00", "t=1,v1=00,v1=",
+		"t=1700000000,v1=" + strings.Repeat("0", 64), strings.Repeat("A", 43) + "=", "t=,t=,,=,v1",
+		"v1," + strings.Repeat("A", 43) + "= v1,", "v0=00", "Bearer x"} {
 		f.Add(seed, "1700000000", []byte(`{"webhookTimestamp":1700000000000}`))
 		f.Add(seed, "1700000000", []byte(item))
 	}
@@ -394,15 +416,19 @@ func FuzzSignature(f *testing.F) {
 	secrets := map[string]string{"sendgrid": sendGridKey, "adyen": strings.Repeat("5f", 32)}
 	f.Fuzz(func(t *testing.T, header, timestamp string, body []byte) {
 		headers := map[string]string{"webhook-id": header}
-		for _, name := range []string{"x-slack-request-timestamp", "webhook-timestamp", "x-twilio-email-event-webhook-timestamp"} {
+		for _, name := range []string{"x-slack-request-timestamp", "webhook-timestamp",
+			"x-twilio-email-event-webhook-timestamp"} {
 			headers[name] = timestamp
 		}
-		for _, name := range []string{"authorization", "webhook-signature", "linear-signature", "x-gitlab-token", "x-hub-signature", "x-hub-signature-256", "stripe-signature", "x-shopify-hmac-sha256", "x-slack-signature", "x-twilio-email-event-webhook-signature"} {
+		for _, name := range []string{"authorization", "webhook-signature", "linear-signature",
+			"x-gitlab-token", "x-hub-signature", "x-hub-signature-256", "stripe-signature",
+			"x-shopify-hmac-sha256", "x-slack-signature", "x-twilio-email-event-webhook-signature"} {
 			headers[name] = header
 		}
 		for name, s := range sources {
 			claim, why := s.Signature.Read(headers, time.Unix(1_700_000_000, 0))
-			check.That(t, why != "" || !made(t, claim, string(body), cmp.Or(secrets[name], "nobody+knows+this+secret")),
+			check.That(t, why != "" ||
+				!made(t, claim, string(body), cmp.Or(secrets[name], "nobody+knows+this+secret")),
 				"%s: %q was made by a secret that made nothing", name, header)
 		}
 	})
@@ -428,13 +454,15 @@ func TestStandardWebhooks(t *testing.T) {
 	for range 500 {
 		key, body := text(24+random.IntN(41)), []byte(text(random.IntN(100)))
 		hook := check.Get(standard.NewWebhook(whsec(key)))
-		id, at := "msg_"+base64.RawURLEncoding.EncodeToString([]byte(text(12))), now.Add(time.Duration(random.IntN(400)-200)*time.Second)
+		id, at := "msg_"+base64.RawURLEncoding.EncodeToString([]byte(text(12))),
+			now.Add(time.Duration(random.IntN(400)-200)*time.Second)
 		signature := check.Get(hook.Sign(id, at, body))
 		rolled := check.Get(hook.Sign(id, at, append(body, 'x')))
 		headers := http.Header{}
 		headers.Set("webhook-id", id)
 		headers.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
-		headers.Set("webhook-signature", []string{signature, rolled + " v1a,AAAA " + signature, rolled, signature + "A", "v2" + signature[2:], ""}[random.IntN(6)])
+		headers.Set("webhook-signature", []string{signature, rolled + " v1a,AAAA " + signature, rolled,
+			signature + "A", "v2" + signature[2:], ""}[random.IntN(6)])
 		if random.IntN(8) == 0 {
 			headers.Set("webhook-id", id+"x")
 		}
@@ -475,13 +503,16 @@ func TestStandardSecrets(t *testing.T) {
 		`["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","a secret as others have it"]`: "secret 2 of 2 is not whsec_",
 		"whsec_c2hvcnQga2V5":                                                      "secret 1 of 1 is not whsec_ and 16 bytes",
 	} {
-		secrets := secret.NewCache(func(context.Context, secret.Reference) (string, error) { return value, nil }, func() time.Time { return at })
+		secrets := secret.NewCache(func(context.Context, secret.Reference) (string, error) {
+			return value, nil
+		}, func() time.Time { return at })
 		why, err := claim.Check(t.Context(), secrets, s.Secret, []byte(`{"test": 2432232314}`))
 		good := why == ""
 		switch {
 		case want == "" && (err != nil || !good):
 			t.Errorf("%s: %v, %v; want that it made it", value, good, err)
-		case want != "" && (good || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "MfKQ")):
+		case want != "" && (good || err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "MfKQ")):
 			t.Errorf("%s: %v, %v; want %s", value, good, err, want)
 		}
 	}

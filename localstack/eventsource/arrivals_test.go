@@ -67,7 +67,8 @@ func TestKeyedQueuesPassTheFilter(t *testing.T) {
 					t.Fatalf("%s of %v: %v", of, parts, err)
 				}
 				stored := []byte(sortkey.Era("").SortKey(key, rapid.String().Draw(t, "id")))
-				for name, want := range map[types.OperationType]bool{types.OperationTypeInsert: true, types.OperationTypeModify: true, types.OperationTypeRemove: false} {
+				for name, want := range map[types.OperationType]bool{types.OperationTypeInsert: true,
+					types.OperationTypeModify: true, types.OperationTypeRemove: false} {
 					if filter.matches(arrived(t, name, stored)) != want {
 						t.Fatalf("%s of %s %v, stored as %x, does not pass", name, of, parts, stored)
 					}

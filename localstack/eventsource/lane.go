@@ -174,7 +174,8 @@ func (l *lane) tooOld(b *batch, r *record, now time.Time) bool {
 		return false
 	}
 	age := now.Sub(r.at)
-	return l.mapping.MaxRecordAge > 0 && age > l.mapping.MaxRecordAge || b.failures > 0 && age > streamRetention
+	return l.mapping.MaxRecordAge > 0 && age > l.mapping.MaxRecordAge ||
+		b.failures > 0 && age > streamRetention
 }
 
 // outcome is what came of an invocation.

@@ -67,7 +67,8 @@ func (m *memoryStream) put(shard, key string) string {
 	s.records = append(s.records, types.Record{
 		EventID: &sequence, EventName: types.OperationTypeInsert, EventVersion: aws.String("1.1"),
 		Dynamodb: &types.StreamRecord{
-			SequenceNumber: &sequence, ApproximateCreationDateTime: aws.Time(time.Now()), SizeBytes: aws.Int64(10),
+			SequenceNumber: &sequence, ApproximateCreationDateTime: aws.Time(time.Now()),
+			SizeBytes:      aws.Int64(10),
 			StreamViewType: types.StreamViewTypeNewImage,
 			Keys:           map[string]types.AttributeValue{"id": image["id"]}, NewImage: image,
 		},
@@ -107,7 +108,8 @@ func (m *memoryStream) begin(op string) error {
 	return m.broken[op]
 }
 
-func (m *memoryStream) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
+func (m *memoryStream) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput,
+	_ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.begin("describe"); err != nil {
@@ -116,7 +118,9 @@ func (m *memoryStream) DescribeStream(ctx context.Context, in *dynamodbstreams.D
 	// One shard a page, so that paging is always in the test.
 	from := 0
 	if in.ExclusiveStartShardId != nil {
-		from = 1 + slices.IndexFunc(m.shards, func(s *memoryShard) bool { return s.id == *in.ExclusiveStartShardId })
+		from = 1 + slices.IndexFunc(m.shards, func(s *memoryShard) bool {
+			return s.id == *in.ExclusiveStartShardId
+		})
 	}
 	d := &types.StreamDescription{}
 	if from < len(m.shards) {
@@ -126,7 +130,8 @@ func (m *memoryStream) DescribeStream(ctx context.Context, in *dynamodbstreams.D
 			shard.ParentShardId = &s.parent
 		}
 		if len(s.records) > 0 { // as dynoxide does, open or closed
-			shard.SequenceNumberRange.EndingSequenceNumber = s.records[len(s.records)-1].Dynamodb.SequenceNumber
+			shard.SequenceNumberRange.EndingSequenceNumber =
+				s.records[len(s.records)-1].Dynamodb.SequenceNumber
 		}
 		d.Shards = []types.Shard{shard}
 		if from+1 < len(m.shards) {
@@ -136,7 +141,9 @@ func (m *memoryStream) DescribeStream(ctx context.Context, in *dynamodbstreams.D
 	return &dynamodbstreams.DescribeStreamOutput{StreamDescription: d}, nil
 }
 
-func (m *memoryStream) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error) {
+func (m *memoryStream) GetShardIterator(ctx context.Context,
+	in *dynamodbstreams.GetShardIteratorInput,
+	_ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.begin("iterator"); err != nil {
@@ -153,7 +160,9 @@ func (m *memoryStream) GetShardIterator(ctx context.Context, in *dynamodbstreams
 	case types.ShardIteratorTypeLatest:
 		at = len(s.records)
 	case types.ShardIteratorTypeAfterSequenceNumber:
-		at = 1 + slices.IndexFunc(s.records, func(r types.Record) bool { return *r.Dynamodb.SequenceNumber == *in.SequenceNumber })
+		at = 1 + slices.IndexFunc(s.records, func(r types.Record) bool {
+			return *r.Dynamodb.SequenceNumber == *in.SequenceNumber
+		})
 	}
 	return &dynamodbstreams.GetShardIteratorOutput{ShardIterator: m.iterator(s.id, at)}, nil
 }
@@ -162,7 +171,8 @@ func (m *memoryStream) iterator(shard string, at int) *string {
 	return aws.String(fmt.Sprintf("%s|%d|%d", shard, at, m.era))
 }
 
-func (m *memoryStream) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error) {
+func (m *memoryStream) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput,
+	_ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.begin("records"); err != nil {

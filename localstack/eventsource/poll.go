@@ -31,7 +31,8 @@ type poll struct {
 // pollIfDue begins a poll unless one is under way, it is too early, or enough records are waiting.
 // It returns when to look again.
 func (s *shardReader) pollIfDue(ctx context.Context, now time.Time) time.Time {
-	if s.closed || s.polling || s.waiting() >= readAhead+s.mapping.BatchSize*s.mapping.Parallelization {
+	if s.closed || s.polling || s.waiting() >= readAhead+
+		s.mapping.BatchSize*s.mapping.Parallelization {
 		return time.Time{}
 	}
 	if s.nextPoll.After(now) {
@@ -49,9 +50,11 @@ func (s *shardReader) pollIfDue(ctx context.Context, now time.Time) time.Time {
 }
 
 // poll reads the next records, with a new iterator if it has none.
-func (s *shardReader) poll(ctx context.Context, iterator string, position types.ShardIteratorType, lastRead string) poll {
+func (s *shardReader) poll(ctx context.Context, iterator string, position types.ShardIteratorType,
+	lastRead string) poll {
 	if iterator == "" {
-		in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &s.config.StreamARN, ShardId: &s.id, ShardIteratorType: position}
+		in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &s.config.StreamARN, ShardId: &s.id,
+			ShardIteratorType: position}
 		if lastRead != "" {
 			in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &lastRead
 		}
@@ -61,7 +64,8 @@ func (s *shardReader) poll(ctx context.Context, iterator string, position types.
 		}
 		iterator = aws.ToString(out.ShardIterator)
 	}
-	out, err := s.config.Streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: &iterator, Limit: aws.Int32(pollLimit)})
+	out, err := s.config.Streams.GetRecords(ctx,
+		&dynamodbstreams.GetRecordsInput{ShardIterator: &iterator, Limit: aws.Int32(pollLimit)})
 	if err != nil {
 		return poll{next: iterator, err: err}
 	}
@@ -122,7 +126,8 @@ func (s *shardReader) takePollError(err error, now time.Time) {
 	s.failures++
 	s.nextPoll = now.Add(s.errorPause(s.failures))
 	if !errors.Is(err, context.Canceled) {
-		s.config.Logger.Warn("cannot read shard", "shard", s.id, "error", err, "retryIn", s.nextPoll.Sub(now))
+		s.config.Logger.Warn("cannot read shard", "shard", s.id, "error", err, "retryIn",
+			s.nextPoll.Sub(now))
 	}
 }
 

@@ -133,17 +133,21 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 		run.drain()
 		stream.put("a", "fresh")
 		fresh := stream.shard("a").records[1].Dynamodb
-		fresh.ApproximateCreationDateTime = aws.Time(fresh.ApproximateCreationDateTime.Truncate(time.Minute))
+		fresh.ApproximateCreationDateTime = aws.Time(
+			fresh.ApproximateCreationDateTime.Truncate(time.Minute))
 		run.drain()
 		_ = run.end()
-		if got := slices.Compact(f.keys()); !slices.Equal(got, []string{"fresh"}) || run.Stats().Failed != 1 {
+		if got := slices.Compact(f.keys()); !slices.Equal(got, []string{"fresh"}) ||
+			run.Stats().Failed != 1 {
 			t.Errorf("delivered %v, stats %+v", got, run.Stats())
 		}
 	})
 }
 
 func TestDefaultBackoff(t *testing.T) {
-	for failures, want := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 7: 6400 * time.Millisecond, 8: 10 * time.Second, 1000: 10 * time.Second} {
+	for failures, want := range map[int]time.Duration{1: 100 * time.Millisecond,
+		2: 200 * time.Millisecond, 7: 6400 * time.Millisecond, 8: 10 * time.Second,
+		1000: 10 * time.Second} {
 		for range 100 {
 			got := defaultBackoff(failures)
 			check.That(t, got <= want && got > want/2, "back-off after %d failures is %v", failures, got)

@@ -152,7 +152,8 @@ func (w *world) put(shard string, key int, poison bool) {
 	if err != nil {
 		panic(err)
 	}
-	c := &written{key: key, index: len(w.byKey[key]), shard: shard, lane: rec.lane % uint64(w.mapping.Parallelization), poison: poison}
+	c := &written{key: key, index: len(w.byKey[key]), shard: shard,
+		lane: rec.lane % uint64(w.mapping.Parallelization), poison: poison}
 	w.changes[sequence] = c
 	w.order = append(w.order, sequence)
 	w.byKey[key] = append(w.byKey[key], c)
@@ -266,7 +267,8 @@ func (w *world) onFailure(_ string, message []byte) {
 	if m.RequestContext.Condition != retriesExhausted {
 		w.fault("condition %s", m.RequestContext.Condition)
 	}
-	first, last := slices.Index(w.order, m.BatchInfo.StartSequenceNumber), slices.Index(w.order, m.BatchInfo.EndSequenceNumber)
+	first, last := slices.Index(w.order, m.BatchInfo.StartSequenceNumber),
+		slices.Index(w.order, m.BatchInfo.EndSequenceNumber)
 	lane, n := w.changes[w.order[first]].lane, 0
 	for _, sequence := range w.order[first : last+1] {
 		c := w.changes[sequence]
@@ -276,7 +278,8 @@ func (w *world) onFailure(_ string, message []byte) {
 		n++
 		c.discarded = true
 		if attempts := w.mapping.MaxRetries + 1; c.deliveries < attempts {
-			w.fault("change %d of key %d is discarded after %d deliveries of %d", c.index, c.key, c.deliveries, attempts)
+			w.fault("change %d of key %d is discarded after %d deliveries of %d", c.index, c.key,
+				c.deliveries, attempts)
 		}
 	}
 	if n != m.BatchInfo.BatchSize {
@@ -287,7 +290,8 @@ func (w *world) onFailure(_ string, message []byte) {
 // run carries the case out and returns everything that went wrong.
 func (w *world) run(t *testing.T) []string {
 	r, err := New(w.mapping, Config{
-		Streams: w.stream, Invoke: w.invoke, OnFailure: w.onFailure, Chaos: w.chaos, Logger: slog.New(slog.DiscardHandler),
+		Streams: w.stream, Invoke: w.invoke, OnFailure: w.onFailure, Chaos: w.chaos,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return []string{err.Error()}
@@ -323,8 +327,10 @@ func (w *world) run(t *testing.T) []string {
 			discarded++
 		}
 	}
-	if !r.Idle(since) || stats.Waiting != 0 || stats.Read != int64(len(w.order)) || stats.Delivered != int64(accepted) || stats.Failed < int64(discarded) {
-		w.fault("%d written, %d accepted, %d discarded, idle %v, stats %+v", len(w.order), accepted, discarded, r.Idle(since), stats)
+	if !r.Idle(since) || stats.Waiting != 0 || stats.Read != int64(len(w.order)) ||
+		stats.Delivered != int64(accepted) || stats.Failed < int64(discarded) {
+		w.fault("%d written, %d accepted, %d discarded, idle %v, stats %+v", len(w.order), accepted,
+			discarded, r.Idle(since), stats)
 	}
 	return w.faults
 }
@@ -340,8 +346,9 @@ func TestOrderPerKeyAndNothingLost(t *testing.T) {
 		var faults []string
 		synctest.Test(t, func(t *testing.T) {
 			w := &world{
-				plan: p, stream: newMemoryStream("s"), dice: rand.New(rand.NewPCG(p.seed, 0)), changes: map[string]*written{},
-				byKey: map[int][]*written{}, last: map[int]int{}, active: map[int]bool{},
+				plan: p, stream: newMemoryStream("s"), dice: rand.New(rand.NewPCG(p.seed, 0)),
+				changes: map[string]*written{},
+				byKey:   map[int][]*written{}, last: map[int]int{}, active: map[int]bool{},
 			}
 			faults = w.run(t)
 		})

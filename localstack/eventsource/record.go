@@ -47,7 +47,8 @@ func eventOf(r types.Record, streamARN string) (map[string]any, error) {
 	name, identity := string(r.EventName), r.UserIdentity
 	if name == unknownToSDK {
 		name = string(types.OperationTypeRemove)
-		identity = &types.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}
+		identity = &types.Identity{Type: aws.String("Service"),
+			PrincipalId: aws.String("dynamodb.amazonaws.com")}
 	}
 	if !slices.Contains(types.OperationType("").Values(), types.OperationType(name)) {
 		return nil, fmt.Errorf("stream record has the unknown event name %q", name)

@@ -19,24 +19,32 @@ func s(v string) types.AttributeValue { return &types.AttributeValueMemberS{Valu
 // everyType is an item with all types of attributes.
 func everyType() item {
 	return item{
-		"s": s("a < b & ü"), "n": &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"},
-		"b": &types.AttributeValueMemberB{Value: []byte{0, 1, 2, 65}}, "bool": &types.AttributeValueMemberBOOL{Value: false},
-		"null": &types.AttributeValueMemberNULL{Value: true}, "ss": &types.AttributeValueMemberSS{Value: []string{"x", "y"}},
-		"ns": &types.AttributeValueMemberNS{Value: []string{"1", "2.5"}}, "bs": &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2}}},
-		"l": &types.AttributeValueMemberL{Value: []types.AttributeValue{s("e"), &types.AttributeValueMemberL{}}},
-		"m": &types.AttributeValueMemberM{Value: item{"S": s("deep"), "e": &types.AttributeValueMemberM{Value: item{}}}},
+		"s":    s("a < b & ü"),
+		"n":    &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"},
+		"b":    &types.AttributeValueMemberB{Value: []byte{0, 1, 2, 65}},
+		"bool": &types.AttributeValueMemberBOOL{Value: false},
+		"null": &types.AttributeValueMemberNULL{Value: true},
+		"ss":   &types.AttributeValueMemberSS{Value: []string{"x", "y"}},
+		"ns":   &types.AttributeValueMemberNS{Value: []string{"1", "2.5"}},
+		"bs":   &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2}}},
+		"l": &types.AttributeValueMemberL{Value: []types.AttributeValue{s("e"),
+			&types.AttributeValueMemberL{}}},
+		"m": &types.AttributeValueMemberM{Value: item{"S": s("deep"),
+			"e": &types.AttributeValueMemberM{Value: item{}}}},
 	}
 }
 
 func modified(old, new item) types.Record {
 	return types.Record{
-		AwsRegion: aws.String("ddblocal"), EventID: aws.String("e1"), EventName: types.OperationTypeModify,
+		AwsRegion: aws.String("ddblocal"), EventID: aws.String("e1"),
+		EventName:   types.OperationTypeModify,
 		EventSource: aws.String("aws:dynamodb"), EventVersion: aws.String("1.1"),
 		Dynamodb: &types.StreamRecord{
 			ApproximateCreationDateTime: aws.Time(time.Unix(1479499740, 0)),
 			Keys:                        item{"id": s("k"), "seq": &types.AttributeValueMemberN{Value: "7"}},
-			NewImage:                    new, OldImage: old, SequenceNumber: aws.String("4421584500000000017450439091"),
-			SizeBytes: aws.Int64(59), StreamViewType: types.StreamViewTypeNewAndOldImages,
+			NewImage:                    new, OldImage: old,
+			SequenceNumber: aws.String("4421584500000000017450439091"),
+			SizeBytes:      aws.Int64(59), StreamViewType: types.StreamViewTypeNewAndOldImages,
 		},
 	}
 }
@@ -103,7 +111,10 @@ func TestEventRefused(t *testing.T) {
 		{"unknown name", func(r *types.Record) { r.EventName = "UPSERT" }, `"UPSERT"`},
 		{"nil attribute", func(r *types.Record) { r.Dynamodb.NewImage = item{"a": nil} }, "NewImage.a: attribute of the unknown type"},
 		{"unknown attribute inside", func(r *types.Record) {
-			r.Dynamodb.OldImage = item{"a": &types.AttributeValueMemberL{Value: []types.AttributeValue{s("x"), &types.UnknownUnionMember{Tag: "Q"}}}}
+			r.Dynamodb.OldImage = item{
+				"a": &types.AttributeValueMemberL{Value: []types.AttributeValue{s("x"),
+					&types.UnknownUnionMember{Tag: "Q"}}},
+			}
 		}, "OldImage.a: [1]: attribute of the unknown type"},
 	}
 	for _, test := range tests {
@@ -127,7 +138,8 @@ func TestLaneIsChosenByTheWholeKey(t *testing.T) {
 	n := func(v string) types.AttributeValue { return &types.AttributeValueMemberN{Value: v} }
 	base := lane(item{"q": s("1"), "seq": n("1")})
 	check.Is(t, lane(item{"seq": n("1"), "q": s("1")}), base)
-	for _, other := range []item{{"q": s("1"), "seq": n("2")}, {"q": s("2"), "seq": n("1")}, {"q": n("1"), "seq": n("1")}} {
+	for _, other := range []item{{"q": s("1"), "seq": n("2")}, {"q": s("2"), "seq": n("1")},
+		{"q": n("1"), "seq": n("1")}} {
 		check.That(t, lane(other) != base, "key %v has the lane of another", other)
 	}
 }

@@ -57,7 +57,8 @@ func FailedItems(response []byte) ([]string, error) {
 	failed := make([]string, len(failures))
 	for i, failure := range failures {
 		if failed[i], _ = failure["itemIdentifier"].(string); failed[i] == "" {
-			return nil, fmt.Errorf("batchItemFailures[%d]: itemIdentifier must be a string that is not empty", i)
+			return nil,
+				fmt.Errorf("batchItemFailures[%d]: itemIdentifier must be a string that is not empty", i)
 		}
 	}
 	return failed, nil

@@ -51,7 +51,8 @@ func TestFirstFailed(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := firstFailed([]byte(test.response), records)
-			if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
+			if test.wantErr == "" && err != nil ||
+				test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
 				t.Fatalf("error = %v, want %q", err, test.wantErr)
 			}
 			check.Is(t, got, test.want)
@@ -65,7 +66,8 @@ func TestCheckSequence(t *testing.T) {
 		"": "0 digits", strings.Repeat("9", 41): "41 digits", "1e3": "not a decimal", "-1": "not a decimal", "١": "not a decimal",
 	} {
 		err := checkSequence(s)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("checkSequence(%q) = %v, want %q", s, err, want)
 		}
 	}

@@ -22,9 +22,12 @@ import (
 // Streams is the part of the DynamoDB Streams API that a runner calls. A
 // *dynamodbstreams.Client is one. It is called from several goroutines.
 type Streams interface {
-	DescribeStream(context.Context, *dynamodbstreams.DescribeStreamInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error)
-	GetShardIterator(context.Context, *dynamodbstreams.GetShardIteratorInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error)
-	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
+	DescribeStream(context.Context, *dynamodbstreams.DescribeStreamInput,
+		...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error)
+	GetShardIterator(context.Context, *dynamodbstreams.GetShardIteratorInput,
+		...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error)
+	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput,
+		...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
 }
 
 // Invoke calls the function with an event and waits for it.
@@ -34,7 +37,8 @@ type Streams interface {
 // throttled for one; this is tried again until the records are too old. The context is never
 // cancelled, so Invoke has to end by the function's own time-out. It is called from several
 // goroutines.
-type Invoke func(ctx context.Context, payload []byte) (response []byte, functionError string, err error)
+type Invoke func(ctx context.Context, payload []byte) (response []byte, functionError string,
+	err error)
 
 // Config is what a runner needs besides its mapping.
 type Config struct {
@@ -142,7 +146,8 @@ func (r *Runner) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case isNotFound(err):
-			return fmt.Errorf("event source mapping %q: stream %s does not exist: %w", r.mapping.LogicalID, r.config.StreamARN, err)
+			return fmt.Errorf("event source mapping %q: stream %s does not exist: %w", r.mapping.LogicalID,
+				r.config.StreamARN, err)
 		case err != nil:
 			failures++
 			pause = r.errorPause(failures)

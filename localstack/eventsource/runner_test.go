@@ -28,13 +28,15 @@ type started struct {
 }
 
 // startRunner begins a run of a mapping; change may set other values. The run has to end with wait.
-func startRunner(t *testing.T, stream Streams, f Invoke, change func(*template.Mapping, *Config)) *started {
+func startRunner(t *testing.T, stream Streams, f Invoke,
+	change func(*template.Mapping, *Config)) *started {
 	t.Helper()
 	m := template.Mapping{
 		LogicalID: "M", Function: "sort", Enabled: true, StartingPosition: "TRIM_HORIZON",
 		BatchSize: 100, Parallelization: 1, MaxRetries: -1,
 	}
-	c := Config{Streams: stream, StreamARN: "arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/1", Invoke: f, Logger: slog.New(slog.DiscardHandler)}
+	c := Config{Streams: stream, StreamARN: "arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/1",
+		Invoke: f, Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&m, &c)
 	}
@@ -181,7 +183,9 @@ func TestRunnerReportsFailures(t *testing.T) {
 				first := stream.put("a", "1")
 				bubble.Sleep(time.Second)
 				last := stream.put("a", "2")
-				f.answer = func([]received) (string, string, error) { return test.response, test.functionError, nil }
+				f.answer = func([]received) (string, string, error) {
+					return test.response, test.functionError, nil
+				}
 				var messages []string
 				run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
 					m.MaxRetries, m.OnFailure, m.ReportBatchItemFailures = 1, "arn:queue", test.report
@@ -192,11 +196,15 @@ func TestRunnerReportsFailures(t *testing.T) {
 				run.drain()
 				_ = run.end()
 				check.Need(t, len(messages) == 2 && messages[0] == "arn:queue", "messages = %v", messages)
-				got := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`).ReplaceAllString(messages[1], "UUID")
+				got := regexp.MustCompile(
+					`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`).
+					ReplaceAllString(messages[1], "UUID")
 				got = regexp.MustCompile(`2000-01-01T00:00:0\d\.\d{3}Z`).ReplaceAllString(got, "TIMESTAMP")
-				want := strings.NewReplacer("FIRST", first, "LAST", last, "ERROR", test.wantError).Replace(wantMessage)
+				want := strings.NewReplacer("FIRST", first, "LAST", last, "ERROR", test.wantError).
+					Replace(wantMessage)
 				check.Is(t, cmp.Diff(decoded(t, want), decoded(t, got)), "")
-				if got := run.Stats(); got.Failed != 2 || got.Retries != 1 || got.Waiting != 0 || got.Delivered != 0 {
+				if got := run.Stats(); got.Failed != 2 || got.Retries != 1 || got.Waiting != 0 ||
+					got.Delivered != 0 {
 					t.Errorf("stats = %+v", got)
 				}
 			})
@@ -209,14 +217,18 @@ func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 	message := failureOf(b, "arn:aws:lambda:x:1:function:f", "s", "shard", start)
 	var got map[string]json.RawMessage
 	check.OK(t, json.Unmarshal(message, &got))
-	if _, ok := got["responseContext"]; ok || !strings.Contains(string(message), `"approximateInvokeCount":0,"condition":"RecordAgeExceeded"`) ||
+	if _, ok := got["responseContext"]; ok ||
+		!strings.Contains(string(message),
+			`"approximateInvokeCount":0,"condition":"RecordAgeExceeded"`) ||
 		!strings.Contains(string(message), `"functionArn":"arn:aws:lambda:x:1:function:f"`) {
 		t.Errorf("message = %s", message)
 	}
 }
 
 func TestDisabledMapping(t *testing.T) {
-	run := startRunner(t, newMemoryStream("a"), nil, func(m *template.Mapping, _ *Config) { m.Enabled = false })
+	run := startRunner(t, newMemoryStream("a"), nil, func(m *template.Mapping, _ *Config) {
+		m.Enabled = false
+	})
 	err := <-run.done
 	check.That(t, err == nil && run.Idle(time.Now()), "Run = %v, idle %v", err, run.Idle(time.Now()))
 }

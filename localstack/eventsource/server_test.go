@@ -46,9 +46,10 @@ func testOnServer(kind ddbtest.Kind) func(*testing.T) {
 		about := check.Get(db.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}))
 		arn := *about.Table.LatestStreamArn
 		put := func(seq, v int64) {
-			check.Get(db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: dynamo.ToSDK(ddb.Fields{
-				"queue": ddb.Text("q"), "seq": ddb.Int(seq), "v": ddb.Int(v),
-			}.Item())}))
+			check.Get(db.PutItem(t.Context(),
+				&dynamodb.PutItemInput{TableName: &name, Item: dynamo.ToSDK(ddb.Fields{
+					"queue": ddb.Text("q"), "seq": ddb.Int(seq), "v": ddb.Int(v),
+				}.Item())}))
 		}
 		var mu sync.Mutex
 		got := map[string][]string{}

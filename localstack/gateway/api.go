@@ -113,7 +113,8 @@ func (c call) serve(w http.ResponseWriter, r *http.Request) {
 	if status >= http.StatusInternalServerError {
 		c.warn(c.name + ": " + err.Error())
 	}
-	problem(w, status, cmp.Or(map[int]string{http.StatusBadGateway: "Internal Server Error"}[status], http.StatusText(status)))
+	problem(w, status, cmp.Or(map[int]string{http.StatusBadGateway: "Internal Server Error"}[status],
+		http.StatusText(status)))
 }
 
 // reply invokes the function, and reads its answer.

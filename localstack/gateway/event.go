@@ -87,7 +87,8 @@ func newEvent(r *http.Request, body []byte, t target, now time.Time) ([]byte, er
 	// A text that is no UTF-8 fits into no JSON: what AWS makes of it is not documented. In base64
 	// the function sees what was sent.
 	if len(body) > 0 {
-		e.Body, e.IsBase64Encoded = string(body), !isText(r.Header.Get("Content-Type")) || !utf8.Valid(body)
+		e.Body, e.IsBase64Encoded = string(body), !isText(r.Header.Get("Content-Type")) ||
+			!utf8.Valid(body)
 		if e.IsBase64Encoded {
 			e.Body = base64.StdEncoding.EncodeToString(body)
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 func TestEvent(t *testing.T) {
-	r := httptest.NewRequest("POST", "http://here:8080/pets/a%20b?x=1&x=2&y=%20z&empty", strings.NewReader(`{"a":1}`))
+	r := httptest.NewRequest("POST", "http://here:8080/pets/a%20b?x=1&x=2&y=%20z&empty",
+		strings.NewReader(`{"a":1}`))
 	r.RemoteAddr = "192.0.2.7:1234"
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
 	r.Header.Set("X-Latin", "caf\xe9")
@@ -28,7 +29,8 @@ func TestEvent(t *testing.T) {
 	now := time.Date(2026, 11, 21, 13, 14, 15, 123e6, time.FixedZone("", 3600))
 	payload := check.Get(newEvent(r, []byte(`{"a":1}`), target{
 		apiID: "a1", domain: "a1.example", routeKey: "POST /pets/{id}", path: "/pets/a b",
-		stage: template.Stage{Name: "$default", Variables: map[string]string{"v": "w"}}, parameters: map[string]string{"id": "a b"}, iam: true,
+		stage:      template.Stage{Name: "$default", Variables: map[string]string{"v": "w"}},
+		parameters: map[string]string{"id": "a b"}, iam: true,
 	}, now))
 	const want = `{
 	 "version": "2.0", "routeKey": "POST /pets/{id}", "rawPath": "/pets/a b", "rawQueryString": "x=1&x=2&y=%20z&empty",
@@ -55,7 +57,8 @@ func TestEvent(t *testing.T) {
 	got["requestContext"].(map[string]any)["requestId"] = "ID"
 	check.Is(t, cmp.Diff(wanted, got), "")
 	var typed events.APIGatewayV2HTTPRequest
-	if err := json.Unmarshal(payload, &typed); err != nil || typed.RequestContext.Authorizer.IAM.AccessKey != "AKID" {
+	if err := json.Unmarshal(payload, &typed); err != nil ||
+		typed.RequestContext.Authorizer.IAM.AccessKey != "AKID" {
 		t.Errorf("as the SDK's type: %+v, %v", typed.RequestContext.Authorizer, err)
 	}
 }
@@ -65,7 +68,8 @@ func TestEventPlain(t *testing.T) {
 	payload := check.Get(newEvent(r, nil, target{iam: true}, time.Now()))
 	var got map[string]any
 	check.OK(t, json.Unmarshal(payload, &got))
-	for _, name := range []string{"body", "cookies", "queryStringParameters", "pathParameters", "stageVariables"} {
+	for _, name := range []string{"body", "cookies", "queryStringParameters", "pathParameters",
+		"stageVariables"} {
 		value, there := got[name]
 		check.That(t, !there, "%s = %v; want it absent", name, value)
 	}
@@ -109,7 +113,8 @@ func TestMatch(t *testing.T) {
 		return out
 	}
 	// The table of "Create routes for HTTP APIs in API Gateway", and what it leaves open.
-	pets := routes("GET /pets/dog/1", "GET /pets/dog/{id}", "GET /pets/{proxy+}", "ANY /{proxy+}", "$default")
+	pets := routes("GET /pets/dog/1", "GET /pets/dog/{id}", "GET /pets/{proxy+}", "ANY /{proxy+}",
+		"$default")
 	cases := []struct {
 		routes             []template.Route
 		method, path, want string

@@ -34,9 +34,11 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "streamsort-gateway-*")
 	if err == nil {
 		echo = filepath.Join(dir, "bootstrap")
-		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", echo, "../lambda/testdata/probe")
+		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", echo,
+			"../lambda/testdata/probe")
 		build.Stderr = os.Stderr
-		err = errors.Join(build.Run(), sources.Note(context.Background(), ".", "../lambda/testdata/probe"))
+		err = errors.Join(build.Run(),
+			sources.Note(context.Background(), ".", "../lambda/testdata/probe"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "building echo:", err)
@@ -91,10 +93,12 @@ func TestAPI(t *testing.T) {
 
 	status, header, body := do(t, "GET", url+"/event/a%2Fb?x=1", "", "")
 	var got event
-	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || header.Get("Content-Type") != "application/json" {
+	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 ||
+		header.Get("Content-Type") != "application/json" {
 		t.Fatalf("event: %d %s %v", status, body, err)
 	}
-	if got.RawPath != "/event/a/b" || got.PathParameters["id"] != "a/b" || got.RequestContext.DomainName != "a1.example" || got.RequestContext.Stage != "$default" {
+	if got.RawPath != "/event/a/b" || got.PathParameters["id"] != "a/b" ||
+		got.RequestContext.DomainName != "a1.example" || got.RequestContext.Stage != "$default" {
 		t.Errorf("event = %+v", got)
 	}
 
@@ -127,14 +131,17 @@ func TestAPI(t *testing.T) {
 func TestURL(t *testing.T) {
 	s := functions(t)
 	warn := func(string) {}
-	url := listen(t, NewURL(template.URL{LogicalID: "EchoUrl", Function: "echo", Endpoint: "http://u.example:1"}, s, warn))
+	url := listen(t,
+		NewURL(template.URL{LogicalID: "EchoUrl", Function: "echo", Endpoint: "http://u.example:1"}, s,
+			warn))
 	closed := listen(t, NewURL(template.URL{Function: "closed"}, s, warn))
 
 	status, _, body := do(t, "GET", url+"/a%20b", "", "")
 	var got event
 	err := json.Unmarshal([]byte(body), &got)
 	check.Need(t, err == nil && status == 200, "event: %d %s", status, body)
-	if got.RawPath != "/a%20b" || got.RouteKey != "$default" || got.RequestContext.HTTP.Path != "/a%20b" {
+	if got.RawPath != "/a%20b" || got.RouteKey != "$default" ||
+		got.RequestContext.HTTP.Path != "/a%20b" {
 		t.Errorf("event = %+v; want the path still encoded", got)
 	}
 	for _, c := range []struct {
@@ -160,22 +167,29 @@ func TestInvokeBySDK(t *testing.T) {
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 	ctx := context.Background()
-	for _, name := range []string{"echo", template.FunctionARN("echo"), "000000000000:function:echo", "Echo"} {
-		out, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(`{"rawPath":"/x"}`), LogType: types.LogTypeTail})
+	for _, name := range []string{"echo", template.FunctionARN("echo"), "000000000000:function:echo",
+		"Echo"} {
+		out, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name,
+			Payload: []byte(`{"rawPath":"/x"}`), LogType: types.LogTypeTail})
 		check.Need(t, err == nil, "%s: %v", name, err)
 		tail, _ := base64.StdEncoding.DecodeString(aws.ToString(out.LogResult))
-		if out.StatusCode != 200 || string(out.Payload) != `{"rawPath":"/x"}` || out.FunctionError != nil || string(tail) != "path /x\n" {
+		if out.StatusCode != 200 || string(out.Payload) != `{"rawPath":"/x"}` ||
+			out.FunctionError != nil || string(tail) != "path /x\n" {
 			t.Errorf("%s: %d %s %v %q", name, out.StatusCode, out.Payload, out.FunctionError, tail)
 		}
 	}
 	name := "echo"
-	out, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(`{"fail":"so be it"}`)})
-	if err != nil || aws.ToString(out.FunctionError) != "Unhandled" || !strings.Contains(string(out.Payload), "so be it") {
+	out, err := client.Invoke(ctx,
+		&sdk.InvokeInput{FunctionName: &name, Payload: []byte(`{"fail":"so be it"}`)})
+	if err != nil || aws.ToString(out.FunctionError) != "Unhandled" ||
+		!strings.Contains(string(out.Payload), "so be it") {
 		t.Errorf("failing function: %+v, %v", out, err)
 	}
-	out, err = client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeEvent})
+	out, err = client.Invoke(ctx,
+		&sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeEvent})
 	check.That(t, err == nil && out.StatusCode == 202, "Event: %+v, %v; want 202", out, err)
-	out, err = client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeDryRun})
+	out, err = client.Invoke(ctx,
+		&sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeDryRun})
 	check.That(t, err == nil && out.StatusCode == 204, "DryRun: %+v, %v; want 204", out, err)
 	invoke := func(name, payload string) error {
 		_, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(payload)})

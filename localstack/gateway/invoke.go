@@ -29,7 +29,8 @@ func NewInvoke(functions *lambda.Service, rename func(string) string) http.Handl
 	i := &invoker{functions, rename}
 	mux.HandleFunc("POST "+InvokePath+"{name}/invocations", i.invoke)
 	mux.HandleFunc(InvokePath, func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusNotFound, "UnknownOperationException", "of Lambda's API, only Invoke is answered here")
+		refuse(w, http.StatusNotFound, "UnknownOperationException",
+			"of Lambda's API, only Invoke is answered here")
 	})
 	return mux
 }
@@ -41,7 +42,8 @@ func (i *invoker) invoke(w http.ResponseWriter, r *http.Request) {
 		Qualifier: cmp.Or(r.URL.Query().Get("Qualifier"), template.FunctionQualifier(name)),
 	}
 	var err error
-	if request.Payload, err = io.ReadAll(http.MaxBytesReader(w, r.Body, lambda.MaxPayload)); err != nil {
+	if request.Payload, err = io.ReadAll(http.MaxBytesReader(w, r.Body,
+		lambda.MaxPayload)); err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
 			err = lambda.ErrTooLarge
@@ -52,7 +54,8 @@ func (i *invoker) invoke(w http.ResponseWriter, r *http.Request) {
 	if encoded := r.Header.Get("X-Amz-Client-Context"); encoded != "" {
 		decoded, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil || !json.Valid(decoded) {
-			refuse(w, http.StatusBadRequest, "InvalidRequestContentException", "Client context must be a valid Base64-encoded JSON object.")
+			refuse(w, http.StatusBadRequest, "InvalidRequestContentException",
+				"Client context must be a valid Base64-encoded JSON object.")
 			return
 		}
 		request.ClientContext = string(decoded)
@@ -65,7 +68,8 @@ func (i *invoker) invoke(w http.ResponseWriter, r *http.Request) {
 	case "DryRun":
 		i.done(w, i.functions.Check(request), http.StatusNoContent)
 	default:
-		refuse(w, http.StatusBadRequest, "InvalidParameterValueException", "invocation type "+kind+" is not known")
+		refuse(w, http.StatusBadRequest, "InvalidParameterValueException",
+			"invocation type "+kind+" is not known")
 	}
 }
 

@@ -29,7 +29,8 @@ type Keys struct {
 // NewKeys returns Keys. at says where the key sets (JWKS) of issuers are, by issuer; of one that is
 // not in it, OpenID's discovery document says it.
 func NewKeys(at map[string]string) *Keys {
-	return &Keys{at: at, client: &http.Client{Timeout: 10 * time.Second}, known: map[string][]jose.JSONWebKey{}}
+	return &Keys{at: at, client: &http.Client{Timeout: 10 * time.Second},
+		known: map[string][]jose.JSONWebKey{}}
 }
 
 // find is the key of this id, fetched if it is not known yet.
@@ -57,7 +58,8 @@ func (k *Keys) fetch(ctx context.Context, issuer string) ([]jose.JSONWebKey, err
 		var discovered struct {
 			JWKS string `json:"jwks_uri"`
 		}
-		if err := k.get(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &discovered); err != nil {
+		if err := k.get(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration",
+			&discovered); err != nil {
 			return nil, err
 		}
 		address = discovered.JWKS
@@ -100,7 +102,8 @@ func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, 
 	if rest, ok := strings.CutPrefix(token, "Bearer "); ok {
 		token = rest
 	}
-	signed, err := jose.ParseSigned(token, []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512})
+	signed, err := jose.ParseSigned(token,
+		[]jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512})
 	if err != nil || len(signed.Signatures) != 1 {
 		return nil, fmt.Errorf("no token: %w", err)
 	}
@@ -125,7 +128,9 @@ func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, 
 	if claims["scope"] == nil {
 		scopes = words(claims["scp"])
 	}
-	if len(want.Scopes) > 0 && !slices.ContainsFunc(want.Scopes, func(s string) bool { return slices.Contains(scopes, s) }) {
+	if len(want.Scopes) > 0 && !slices.ContainsFunc(want.Scopes, func(s string) bool {
+		return slices.Contains(scopes, s)
+	}) {
 		return nil, errScope
 	}
 	verified := &jwt{Claims: map[string]string{}}
@@ -147,7 +152,9 @@ func checkClaims(claims map[string]any, want template.JWT, now time.Time) error 
 	if audience == nil {
 		audience = claims["client_id"]
 	}
-	if !slices.ContainsFunc(words(audience), func(a string) bool { return slices.Contains(want.Audience, a) }) {
+	if !slices.ContainsFunc(words(audience), func(a string) bool {
+		return slices.Contains(want.Audience, a)
+	}) {
 		return fmt.Errorf("the audience is %v, and none of %v", audience, want.Audience)
 	}
 	at := float64(now.UnixMilli()) / 1000
@@ -204,14 +211,16 @@ func claimText(claim any) string {
 }
 
 // admit lets a request in: verified is what the function gets of its token.
-func (a *api) admit(w http.ResponseWriter, r *http.Request, route template.Route) (verified *jwt, ok bool) {
+func (a *api) admit(w http.ResponseWriter, r *http.Request,
+	route template.Route) (verified *jwt, ok bool) {
 	if route.JWT == nil {
 		return nil, true
 	}
 	verified, err := a.keys.verify(r, *route.JWT, time.Now())
 	switch {
 	case errors.Is(err, errScope):
-		w.Header().Set("Www-Authenticate", `Bearer scope="`+strings.Join(route.JWT.Scopes, " ")+`" error="insufficient_scope"`)
+		w.Header().Set("Www-Authenticate", `Bearer scope="`+strings.Join(route.JWT.Scopes, " ")+
+			`" error="insufficient_scope"`)
 		problem(w, http.StatusForbidden, "Forbidden")
 	case err != nil:
 		// The token itself is nobody's to read.

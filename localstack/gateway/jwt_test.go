@@ -40,8 +40,11 @@ func TestVerify(t *testing.T) {
 	now := time.Now()
 	head, body, _ := strings.Cut(issuer.Sign(good(nil)), ".")
 	_, signature, _ := strings.Cut(body, ".")
-	tampered := head + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+testIssuer+`","aud":"shop","org":"globex","exp":9999999999}`)) + "." + signature
-	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"key-1"}`)) + "." + strings.Split(body, ".")[0] + "."
+	tampered := head + "." +
+		base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+testIssuer+
+			`","aud":"shop","org":"globex","exp":9999999999}`)) + "." + signature
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"key-1"}`)) + "." +
+		strings.Split(body, ".")[0] + "."
 	for name, c := range map[string]struct {
 		token  string
 		scopes []string
@@ -73,7 +76,8 @@ func TestVerify(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Authorization", c.token)
-		verified, err := keys.verify(r, template.JWT{Issuer: testIssuer, Audience: []string{"shop", "desk"}, Scopes: c.scopes}, now)
+		verified, err := keys.verify(r,
+			template.JWT{Issuer: testIssuer, Audience: []string{"shop", "desk"}, Scopes: c.scopes}, now)
 		check.That(t, c.want != "" || err == nil && verified.Claims["org"] == "acme",
 			"%s: %+v, %v", name, verified, err)
 		check.That(t, c.want == "" || err != nil && strings.Contains(err.Error(), c.want),
@@ -87,10 +91,12 @@ func TestClaims(t *testing.T) {
 	address := listen(t, issuer)
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("Authorization", issuer.Sign(claims{
-		"iss": address, "aud": "shop", "iat": 1, "exp": 9999999999, "n": 7, "list": []any{"a", "b", 1}, "yes": true, "x": claims{"y": 1},
+		"iss": address, "aud": "shop", "iat": 1, "exp": 9999999999, "n": 7, "list": []any{"a", "b", 1},
+		"yes": true, "x": claims{"y": 1},
 	}))
 	// No address is given: the issuer tells where its keys are.
-	verified, err := NewKeys(nil).verify(r, template.JWT{Issuer: address, Audience: []string{"shop"}}, time.Now())
+	verified, err := NewKeys(nil).verify(r, template.JWT{Issuer: address, Audience: []string{"shop"}},
+		time.Now())
 	check.OK(t, err)
 	want := map[string]string{
 		"iss": address, "aud": "shop", "iat": "1", "exp": "9999999999", "n": "7", "list": "[a b 1]", "yes": "true", "x": `{"y":1}`,

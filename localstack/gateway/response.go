@@ -65,7 +65,8 @@ func inferred(payload []byte) reply {
 	if json.Unmarshal(payload, &text) == nil && bytes.HasPrefix(payload, []byte(`"`)) {
 		body = []byte(text)
 	}
-	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: body}
+	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}},
+		body: body}
 }
 
 func optional(raw json.RawMessage, into any) error {
@@ -85,7 +86,8 @@ func statusCode(raw json.RawMessage) (int, error) {
 }
 
 // The server sets these itself.
-var ownHeaders = map[string]bool{"Connection": true, "Content-Length": true, "Transfer-Encoding": true}
+var ownHeaders = map[string]bool{"Connection": true, "Content-Length": true,
+	"Transfer-Encoding": true}
 
 func (r *reply) readHeaders(raw json.RawMessage) error {
 	var values map[string]any
@@ -119,5 +121,6 @@ func (r reply) write(w http.ResponseWriter) {
 // problem is an answer of the front door itself.
 func problem(w http.ResponseWriter, status int, message string) {
 	body, _ := json.Marshal(map[string]string{"message": message})
-	reply{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: body}.write(w)
+	reply{status: status, header: http.Header{"Content-Type": {"application/json"}},
+		body: body}.write(w)
 }

@@ -44,15 +44,18 @@ func TestReply(t *testing.T) {
 			check.OK(t, err)
 			w := httptest.NewRecorder()
 			got.write(w)
-			if w.Code != c.status || w.Header().Get("Content-Type") != c.contentType || w.Body.String() != c.body {
-				t.Errorf("reply = %d %q %q; want %d %q %q", w.Code, w.Header().Get("Content-Type"), w.Body, c.status, c.contentType, c.body)
+			if w.Code != c.status || w.Header().Get("Content-Type") != c.contentType ||
+				w.Body.String() != c.body {
+				t.Errorf("reply = %d %q %q; want %d %q %q", w.Code, w.Header().Get("Content-Type"), w.Body,
+					c.status, c.contentType, c.body)
 			}
 		})
 	}
 }
 
 func TestReplyCookies(t *testing.T) {
-	got, err := newReply([]byte(`{"statusCode": 200, "cookies": ["a=1; Secure", "b=2"], "headers": {"x-n": 5}}`), "")
+	got, err := newReply(
+		[]byte(`{"statusCode": 200, "cookies": ["a=1; Secure", "b=2"], "headers": {"x-n": 5}}`), "")
 	check.OK(t, err)
 	w := httptest.NewRecorder()
 	got.write(w)

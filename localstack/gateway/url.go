@@ -27,8 +27,9 @@ func NewURL(u template.URL, functions *lambda.Service, warn func(string)) http.H
 func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call{
 		target: target{
-			apiID: u.LogicalID, domain: domain(u.Endpoint), routeKey: "$default", stage: template.Stage{Name: "$default"},
-			path: r.URL.EscapedPath(), iam: u.IAM,
+			apiID: u.LogicalID, domain: domain(u.Endpoint), routeKey: "$default",
+			stage: template.Stage{Name: "$default"},
+			path:  r.URL.EscapedPath(), iam: u.IAM,
 		},
 		Request: lambda.Request{Function: u.Function, Qualifier: u.Qualifier}, functions: u.functions,
 		name: u.Function + "'s URL", warn: u.warn, maxBody: maxURLBody, timeout: maxTimeout,

@@ -27,13 +27,16 @@ const HandlerNotFound = "Runtime.HandlerNotFound"
 // Command is the program, and its arguments, that runs a handler of a runtime in the folder of its
 // code.
 func Command(runtime, handler string) (program string, arguments []string, err error) {
-	name, needs, arguments := "node", "Node 20 or newer", []string{"--input-type=module", "--eval", node, handler}
+	name, needs, arguments := "node", "Node 20 or newer",
+		[]string{"--input-type=module", "--eval", node, handler}
 	if strings.HasPrefix(runtime, "python") {
 		// -B: nothing is written beside the code. -u: lines are shown when they are printed.
-		name, needs, arguments = "python3", "Python 3.10 or newer", []string{"-B", "-u", "-c", python, handler}
+		name, needs, arguments = "python3", "Python 3.10 or newer",
+			[]string{"-B", "-u", "-c", python, handler}
 	}
 	if program, err = exec.LookPath(name); err != nil {
-		err = fmt.Errorf("%s is not on the PATH, and a function in its language needs it: install %s", name, needs)
+		err = fmt.Errorf("%s is not on the PATH, and a function in its language needs it: install %s",
+			name, needs)
 	}
 	return program, arguments, err
 }

@@ -58,7 +58,8 @@ func failed(id, errorType, message string) *answer {
 
 // timedOut is Lambda's answer for a function that took too long.
 func timedOut(id string, after time.Duration) *answer {
-	return failed(id, "Sandbox.Timedout", fmt.Sprintf("Error: Task timed out after %.2f seconds", after.Seconds()))
+	return failed(id, "Sandbox.Timedout",
+		fmt.Sprintf("Error: Task timed out after %.2f seconds", after.Seconds()))
 }
 
 // exited is Lambda's answer for a runtime that ended while it had work.

@@ -23,7 +23,10 @@ func (s *Service) InvokeAsync(r Request) error {
 	}
 	go func() {
 		defer s.work.Done()
-		last, attempts, condition := tryAsync(s.ctx, s.config.AsyncRetry, f.Async.Retries, f.Async.MaxAge, func() (Response, error) { return s.Invoke(s.ctx, r) })
+		last, attempts, condition := tryAsync(s.ctx, s.config.AsyncRetry, f.Async.Retries, f.Async.MaxAge,
+			func() (Response, error) {
+				return s.Invoke(s.ctx, r)
+			})
 		if condition != "" && f.Async.OnFailure != "" {
 			s.config.OnFailure(f.Async.OnFailure, failureRecord(f, r, last, attempts, condition))
 		}
@@ -35,7 +38,8 @@ func (s *Service) InvokeAsync(r Request) error {
 // ctx ends. A failed function waits for the time retry before the second attempt and for twice that
 // before the third; a throttled one waits from one second, doubling, to five minutes, and uses up
 // no retry. condition is empty on success or when ctx ended.
-func tryAsync(ctx context.Context, retry time.Duration, retries int, maxAge time.Duration, invoke func() (Response, error)) (last Response, attempts int, condition string) {
+func tryAsync(ctx context.Context, retry time.Duration, retries int, maxAge time.Duration,
+	invoke func() (Response, error)) (last Response, attempts int, condition string) {
 	begun := time.Now()
 	throttled := time.Second
 	for {

@@ -67,13 +67,15 @@ func TestTryAsync(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun, calls := time.Now(), 0
-				_, attempts, condition := tryAsync(t.Context(), time.Minute, c.retries, c.maxAge, func() (Response, error) {
-					step := c.steps[min(calls, len(c.steps)-1)]
-					calls++
-					return step()
-				})
+				_, attempts, condition := tryAsync(t.Context(), time.Minute, c.retries, c.maxAge,
+					func() (Response, error) {
+						step := c.steps[min(calls, len(c.steps)-1)]
+						calls++
+						return step()
+					})
 				if attempts != c.attempts || condition != c.condition || time.Since(begun) != c.took {
-					t.Errorf("%d attempts, %q, after %v; want %d, %q, %v", attempts, condition, time.Since(begun), c.attempts, c.condition, c.took)
+					t.Errorf("%d attempts, %q, after %v; want %d, %q, %v", attempts, condition, time.Since(begun),
+						c.attempts, c.condition, c.took)
 				}
 			})
 		})

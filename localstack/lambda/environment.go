@@ -43,9 +43,10 @@ func newEnvironment(f *function) (*environment, error) {
 	}
 	stream := time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + rand.Text()
 	api := listener.Addr().String()
-	e.process, err = startProcess(f.service.starter, f.Program, f.variables(api, stream), func(line string) {
-		f.service.config.Log(f.Name, line)
-	})
+	e.process, err = startProcess(f.service.starter, f.Program, f.variables(api, stream),
+		func(line string) {
+			f.service.config.Log(f.Name, line)
+		})
 	if err != nil {
 		_ = listener.Close()
 		return nil, err
@@ -147,8 +148,9 @@ func (e *environment) await(inv *invocation, timer *time.Timer, chaos *kill) out
 			return outcome{*exited(inv.id, e.process.state), true}
 		case <-timer.C:
 			a := timedOut(inv.id, inv.timeout)
-			e.function.service.config.Log(e.function.Name, fmt.Sprintf("%s %s Task timed out after %.2f seconds",
-				time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), inv.id, inv.timeout.Seconds()))
+			e.function.service.config.Log(e.function.Name,
+				fmt.Sprintf("%s %s Task timed out after %.2f seconds",
+					time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), inv.id, inv.timeout.Seconds()))
 			return outcome{*a, true}
 		case <-e.function.service.ctx.Done():
 			return outcome{*exited(inv.id, "stopped"), true}

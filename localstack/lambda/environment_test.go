@@ -15,8 +15,9 @@ func TestAwaitAnsweredAndAsked(t *testing.T) {
 	defer timer.Stop()
 	for range 50 {
 		e := &environment{
-			function: &function{service: &Service{ctx: context.Background()}}, process: &process{exited: make(chan struct{})},
-			polls: make(chan *poll, 1), answers: make(chan *answer, 1),
+			function: &function{service: &Service{ctx: context.Background()}},
+			process:  &process{exited: make(chan struct{})},
+			polls:    make(chan *poll, 1), answers: make(chan *answer, 1),
 		}
 		inv := &invocation{id: "one"}
 		e.setCurrent(inv)

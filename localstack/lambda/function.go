@@ -42,7 +42,8 @@ func newFunction(s *Service, f template.Function, p Program) *function {
 	if limit < 0 {
 		limit = s.config.Unreserved
 	}
-	return &function{Function: f, Program: p, service: s, slots: make(chan struct{}, limit), mean: 10 * time.Millisecond}
+	return &function{Function: f, Program: p, service: s, slots: make(chan struct{}, limit),
+		mean: 10 * time.Millisecond}
 }
 
 // reserve takes a place for one request: at once or not at all where concurrency is reserved, as

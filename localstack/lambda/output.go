@@ -34,7 +34,8 @@ func newOutput(log func(string)) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &output{reader: r, writer: w, mark: append([]byte{0}, rand.Text()...), log: log, done: make(chan struct{})}
+	o := &output{reader: r, writer: w, mark: append([]byte{0}, rand.Text()...), log: log,
+		done: make(chan struct{})}
 	go o.read()
 	return o, nil
 }
@@ -48,7 +49,8 @@ func (o *output) sync() {
 		o.syncs = append(o.syncs, read)
 	}
 	o.mu.Unlock()
-	_, err := o.writer.Write(o.mark) // smaller than PIPE_BUF, so never torn; fails once the reader has ended
+	// smaller than PIPE_BUF, so never torn; fails once the reader has ended
+	_, err := o.writer.Write(o.mark)
 	o.marking.Unlock()
 	if err != nil {
 		<-o.done

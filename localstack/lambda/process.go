@@ -17,7 +17,8 @@ type process struct {
 
 // startProcess starts a function's executable in the folder of its code. Each line that it writes
 // goes to log.
-func startProcess(starter *child.Starter, p Program, env []string, log func(string)) (*process, error) {
+func startProcess(starter *child.Starter, p Program, env []string,
+	log func(string)) (*process, error) {
 	out, err := newOutput(log)
 	if err != nil {
 		return nil, err

@@ -64,13 +64,15 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	tooLarge := len(body) > MaxResponse
 	if tooLarge {
 		a = &answer{functionError: "Unhandled", payload: functionError("Function.ResponseSizeTooLarge",
-			fmt.Sprintf("Response payload size exceeded maximum allowed payload size (%d bytes).", MaxResponse))}
+			fmt.Sprintf("Response payload size exceeded maximum allowed payload size (%d bytes).",
+				MaxResponse))}
 	}
 	if !e.give(w, r, a) {
 		return
 	}
 	if tooLarge {
-		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", fmt.Sprintf("Exceeded maximum allowed payload size (%d bytes).", MaxResponse))
+		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge",
+			fmt.Sprintf("Exceeded maximum allowed payload size (%d bytes).", MaxResponse))
 		return
 	}
 	accept(w)
@@ -86,7 +88,8 @@ func (e *environment) invocationError(w http.ResponseWriter, r *http.Request) {
 // give hands an answer to the goroutine that serves the request it belongs to.
 func (e *environment) give(w http.ResponseWriter, r *http.Request, a *answer) bool {
 	if !e.claim(r.PathValue("id")) {
-		refuse(w, http.StatusBadRequest, "InvalidRequestID", "this request is not running here, or has been answered")
+		refuse(w, http.StatusBadRequest, "InvalidRequestID",
+			"this request is not running here, or has been answered")
 		return false
 	}
 	e.answers <- a // room for the one answer that claim lets through

@@ -18,14 +18,17 @@ import (
 func TestContext(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1, Timeout: 70 * time.Second})
 	r := check.Get(s.Invoke(context.Background(), Request{
-		Function: "probe", Qualifier: "live", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
+		Function: "probe", Qualifier: "live", Payload: []byte(`{"do":"context"}`),
+		ClientContext: `{"custom":{"who":"me"}}`,
 	}))
 	got := decode[struct {
 		ID, Arn, Trace string
 		Left           int
 		Client         map[string]string
 	}](t, r)
-	if got.ID != r.RequestID || got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe:live" || got.Client["who"] != "me" {
+	if got.ID != r.RequestID ||
+		got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe:live" ||
+		got.Client["who"] != "me" {
 		t.Errorf("context = %+v; want request id %s", got, r.RequestID)
 	}
 	check.That(t, got.Left > 0 && got.Left <= 70_000 && strings.HasPrefix(got.Trace, "Root=1-"),
@@ -43,7 +46,8 @@ func TestVariables(t *testing.T) {
 		name, value, _ := strings.Cut(entry, "=")
 		got[name] = value
 	}
-	for _, varying := range []string{"PATH", "AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "_X_AMZN_TRACE_ID"} {
+	for _, varying := range []string{"PATH", "AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME",
+		"_X_AMZN_TRACE_ID"} {
 		check.That(t, got[varying] != "", "%s is not set", varying)
 		delete(got, varying)
 	}

@@ -152,7 +152,9 @@ func TestUnreservedWaits(t *testing.T) {
 	var group sync.WaitGroup
 	for range 5 {
 		group.Go(func() {
-			if r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(`{"do":"count"}`)}); err != nil || r.FunctionError != "" {
+			if r, err := s.Invoke(context.Background(),
+				Request{Function: "probe", Payload: []byte(`{"do":"count"}`)}); err != nil ||
+				r.FunctionError != "" {
 				t.Errorf("Invoke = %s, %v", r.Payload, err)
 			}
 		})
@@ -185,7 +187,8 @@ func TestFunctionErrors(t *testing.T) {
 			if err := json.Unmarshal(r.Payload, &got); err != nil || r.FunctionError != "Unhandled" {
 				t.Fatalf("response = %s, %q, %v", r.Payload, r.FunctionError, err)
 			}
-			if want := strings.Replace(c.message, "ID", r.RequestID, 1); got.ErrorType != c.errorType || got.ErrorMessage != want {
+			if want := strings.Replace(c.message, "ID", r.RequestID, 1); got.ErrorType != c.errorType ||
+				got.ErrorMessage != want {
 				t.Errorf("error = %q %q\nwant    %q %q", got.ErrorType, got.ErrorMessage, c.errorType, want)
 			}
 			if c.env != nil {
@@ -205,7 +208,8 @@ func TestBigPayloads(t *testing.T) {
 	payload := `"` + strings.Repeat("x", MaxPayload-2) + `"`
 	got := invoke(t, s, payload)
 	check.Is(t, string(got.Payload), payload, len(got.Payload), got.FunctionError)
-	_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(payload + " ")})
+	_, err := s.Invoke(context.Background(),
+		Request{Function: "probe", Payload: []byte(payload + " ")})
 	check.That(t, errors.Is(err, ErrTooLarge), "one byte more: %v; want ErrTooLarge", err)
 	err = s.InvokeAsync(Request{Function: "probe", Payload: []byte(payload)})
 	check.That(t, errors.Is(err, ErrTooLarge), "asynchronously: %v; want ErrTooLarge", err)

@@ -44,7 +44,8 @@ func (s *Server) Deploy(
 
 // CreateStack makes a stack of a template in a bucket, as somebody would who may make roles, but
 // none with names of their own; it returns the stack's outputs.
-func (s *Server) CreateStack(ctx context.Context, stack, template string, parameters map[string]string) (map[string]string, error) {
+func (s *Server) CreateStack(ctx context.Context, stack, template string,
+	parameters map[string]string) (map[string]string, error) {
 	return s.create(ctx, &cloudformation.CreateStackInput{
 		StackName: &stack, TemplateURL: aws.String(s.Endpoint + template), Parameters: values(parameters),
 		Capabilities: []types.Capability{types.CapabilityCapabilityIam},
@@ -73,7 +74,8 @@ func values(parameters map[string]string) []types.Parameter {
 // UpdateStack changes a stack to a template in a bucket. Parameters that are not among the changed
 // ones stay as they are where the stack has them already, which is what `aws cloudformation deploy`
 // does.
-func (s *Server) UpdateStack(ctx context.Context, stack, template string, changed map[string]string) (map[string]string, error) {
+func (s *Server) UpdateStack(ctx context.Context, stack, template string,
+	changed map[string]string) (map[string]string, error) {
 	had, err := s.describe(ctx, stack)
 	if err != nil {
 		return nil, err
@@ -123,7 +125,8 @@ func (s *Server) countBatches(ctx context.Context) error {
 		if !is {
 			continue
 		}
-		if _, err = s.Request(ctx, "lambda", http.MethodPut, path+mapping.UUID, []byte(`{"BatchSize":`+size+`}`)); err != nil {
+		if _, err = s.Request(ctx, "lambda", http.MethodPut, path+mapping.UUID,
+			[]byte(`{"BatchSize":`+size+`}`)); err != nil {
 			return fmt.Errorf("set the batch size of mapping %s: %w", mapping.UUID, err)
 		}
 	}
@@ -210,14 +213,16 @@ func (s *Server) makeFIFO(ctx context.Context) error {
 			Topics []string `xml:"ListTopicsResult>Topics>member>TopicArn"`
 			Next   string   `xml:"ListTopicsResult>NextToken"`
 		}
-		if err := s.sns(ctx, url.Values{"Action": {"ListTopics"}, "NextToken": {token}}, &page); err != nil {
+		if err := s.sns(ctx, url.Values{"Action": {"ListTopics"}, "NextToken": {token}},
+			&page); err != nil {
 			return fmt.Errorf("list topics: %w", err)
 		}
 		for _, topic := range page.Topics {
 			if !strings.HasSuffix(topic, ".fifo") {
 				continue
 			}
-			set := url.Values{"Action": {"SetTopicAttributes"}, "TopicArn": {topic}, "AttributeName": {"FifoTopic"}, "AttributeValue": {"true"}}
+			set := url.Values{"Action": {"SetTopicAttributes"}, "TopicArn": {topic},
+				"AttributeName": {"FifoTopic"}, "AttributeValue": {"true"}}
 			if err := s.sns(ctx, set, &struct{}{}); err != nil {
 				return fmt.Errorf("make topic %s FIFO: %w", topic, err)
 			}

@@ -76,7 +76,8 @@ func (s *Server) command(python, port string, strict bool) (*exec.Cmd, error) {
 	command := exec.Command(python, "-c", program)
 	command.Dir = s.folder
 	command.Env = append(os.Environ(),
-		"GATEWAY_PORT="+port, "BIND_HOST=127.0.0.1", "MINISTACK_HOST=localhost", "MINISTACK_REGION=us-east-1",
+		"GATEWAY_PORT="+port, "BIND_HOST=127.0.0.1", "MINISTACK_HOST=localhost",
+		"MINISTACK_REGION=us-east-1",
 		"MINISTACK_ACCOUNT_ID=000000000000", "STATE_DIR="+filepath.Join(s.folder, "state"),
 		"S3_DATA_DIR="+filepath.Join(s.folder, "s3"), "SFTP_ENABLED=0", "IOT_MTLS_ENABLED=0",
 	)

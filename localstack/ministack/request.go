@@ -28,12 +28,14 @@ const (
 
 // Request makes a request of a service as the account's root, and returns what it answers. An
 // answer that is no success is an error with the answer's text.
-func (s *Server) Request(ctx context.Context, service, method, path string, body []byte) ([]byte, error) {
+func (s *Server) Request(ctx context.Context, service, method, path string,
+	body []byte) ([]byte, error) {
 	return s.send(ctx, service, method, path, http.Header{"Content-Type": {"application/json"}}, body)
 }
 
 // send is Request with a header of the caller's.
-func (s *Server) send(ctx context.Context, service, method, path string, header http.Header, body []byte) ([]byte, error) {
+func (s *Server) send(ctx context.Context, service, method, path string, header http.Header,
+	body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.Endpoint+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -43,7 +45,8 @@ func (s *Server) send(ctx context.Context, service, method, path string, header 
 	request.Header = header
 	request.Header.Set("X-Amz-Content-Sha256", sum)
 	keys := aws.Credentials{AccessKeyID: AccessKeyID, SecretAccessKey: SecretKey}
-	if err := v4.NewSigner().SignHTTP(ctx, keys, request, sum, service, Region, time.Now()); err != nil {
+	if err := v4.NewSigner().SignHTTP(ctx, keys, request, sum, service, Region,
+		time.Now()); err != nil {
 		return nil, err
 	}
 	response, err := s.client.Do(request)
@@ -78,7 +81,8 @@ func refused(status string, text []byte) *RefusedError {
 		Type string `json:"__type"`
 	}
 	_ = json.Unmarshal(text, &said) // other protocols have no such type
-	return &RefusedError{Status: status, Text: string(text), Type: said.Type[strings.LastIndex(said.Type, "#")+1:]}
+	return &RefusedError{Status: status, Text: string(text),
+		Type: said.Type[strings.LastIndex(said.Type, "#")+1:]}
 }
 
 // NoResource reports whether a call failed because what it names is not there.

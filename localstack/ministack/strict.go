@@ -26,7 +26,8 @@ func (s *Server) beStrict(port string) ([]string, error) {
 	}
 	s.Certificate = filepath.Join(s.folder, "certificate.pem")
 	keyFile := filepath.Join(s.folder, "key.pem")
-	err = errors.Join(os.WriteFile(s.Certificate, certificate, 0o600), os.WriteFile(keyFile, key, 0o600))
+	err = errors.Join(os.WriteFile(s.Certificate, certificate, 0o600),
+		os.WriteFile(keyFile, key, 0o600))
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +69,10 @@ func newCertificate() (certificate, key []byte, err error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "MiniStack"},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:    []string{"localhost", "*.localhost", "*.execute-api.localhost", "*.lambda-url." + Region + ".localhost", "*.s3.localhost"},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: []string{"localhost", "*.localhost", "*.execute-api.localhost",
+			"*.lambda-url." + Region + ".localhost", "*.s3.localhost"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)

@@ -38,19 +38,23 @@ func answer(action string, body []byte, take func(entry) string) (status int, do
 		if err := json.Unmarshal(body, &in); err != nil || !in.valid() {
 			return refusal("InvalidParameterValue", "the message or its delay is out of its bounds")
 		}
-		return http.StatusOK, map[string]string{"MessageId": take(in), "MD5OfMessageBody": md5Of(in.MessageBody)}
+		return http.StatusOK,
+			map[string]string{"MessageId": take(in), "MD5OfMessageBody": md5Of(in.MessageBody)}
 	case "SendMessageBatch":
 		var in struct{ Entries []entry }
-		if err := json.Unmarshal(body, &in); err != nil || len(in.Entries) == 0 || len(in.Entries) > maxEntries {
+		if err := json.Unmarshal(body, &in); err != nil || len(in.Entries) == 0 ||
+			len(in.Entries) > maxEntries {
 			return refusal("InvalidParameterValue", "a batch has 1 to 10 entries")
 		}
 		return http.StatusOK, takeAll(in.Entries, take)
 	}
-	return refusal("UnknownOperationException", action+" of a queue of its own is not run by this local stack")
+	return refusal("UnknownOperationException",
+		action+" of a queue of its own is not run by this local stack")
 }
 
 func (e entry) valid() bool {
-	return e.MessageBody != "" && (e.DelaySeconds == nil || *e.DelaySeconds >= 0 && *e.DelaySeconds <= maxDelay)
+	return e.MessageBody != "" &&
+		(e.DelaySeconds == nil || *e.DelaySeconds >= 0 && *e.DelaySeconds <= maxDelay)
 }
 
 // takeOne takes one message, and returns its id.
@@ -88,5 +92,6 @@ func takeAll(entries []entry, take func(entry) string) any {
 }
 
 func refusal(kind, message string) (int, any) {
-	return http.StatusBadRequest, map[string]string{"__type": "com.amazonaws.sqs#" + kind, "message": message}
+	return http.StatusBadRequest,
+		map[string]string{"__type": "com.amazonaws.sqs#" + kind, "message": message}
 }

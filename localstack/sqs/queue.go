@@ -82,7 +82,8 @@ func (q *Queue) send(body string, delay time.Duration) string {
 	now := time.Now()
 	q.next++
 	q.stats.Sent++
-	m := message{id: fmt.Sprintf("%08d-%s", q.next, md5Of(body)[:8]), body: body, sent: now, visible: now.Add(delay)}
+	m := message{id: fmt.Sprintf("%08d-%s", q.next, md5Of(body)[:8]), body: body, sent: now,
+		visible: now.Add(delay)}
 	copies := 1
 	switch {
 	case q.chaos.Lose():
@@ -229,7 +230,8 @@ func (q *Queue) event(batch []message) []byte {
 	records := make([]record, len(batch))
 	for i, m := range batch {
 		records[i] = record{
-			MessageID: m.id, ReceiptHandle: m.id, Body: m.body, MD5OfBody: md5Of(m.body), EventSource: "aws:sqs",
+			MessageID: m.id, ReceiptHandle: m.id, Body: m.body, MD5OfBody: md5Of(m.body),
+			EventSource:    "aws:sqs",
 			EventSourceARN: template.QueueARN(q.config.Queue.Name), AWSRegion: template.Region,
 			Attributes: map[string]string{
 				"ApproximateReceiveCount": fmt.Sprint(m.received), "SentTimestamp": fmt.Sprint(m.sent.UnixMilli()),

@@ -53,7 +53,8 @@ func (r *reader) invoke(_ context.Context, payload []byte) ([]byte, string, erro
 }
 
 // run runs a queue for a time.
-func run(t *testing.T, r *reader, config sqs.Config, lasts time.Duration, do func(*sqs.Queue)) sqs.Stats {
+func run(t *testing.T, r *reader, config sqs.Config, lasts time.Duration,
+	do func(*sqs.Queue)) sqs.Stats {
 	t.Helper()
 	r.begin = time.Now()
 	config.Invoke, config.Logger = r.invoke, slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -83,11 +84,12 @@ func send(t *testing.T, q *sqs.Queue, entries string) {
 func TestMessagesComeWhenTheyAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r reader
-		stats := run(t, &r, sqs.Config{Queue: template.Queue{Delay: time.Second}}, time.Hour, func(q *sqs.Queue) {
-			send(t, q, `{"Id":"1","MessageBody":"late","DelaySeconds":900},{"Id":"2","MessageBody":"default"},{"Id":"3","MessageBody":"now","DelaySeconds":0}`)
-			status, _ := q.Answer("SendMessage", []byte(`{"MessageBody":"one","DelaySeconds":5}`))
-			check.Is(t, status, http.StatusOK)
-		})
+		stats := run(t, &r, sqs.Config{Queue: template.Queue{Delay: time.Second}}, time.Hour,
+			func(q *sqs.Queue) {
+				send(t, q, `{"Id":"1","MessageBody":"late","DelaySeconds":900},{"Id":"2","MessageBody":"default"},{"Id":"3","MessageBody":"now","DelaySeconds":0}`)
+				status, _ := q.Answer("SendMessage", []byte(`{"MessageBody":"one","DelaySeconds":5}`))
+				check.Is(t, status, http.StatusOK)
+			})
 		want := []string{"0s now", "1s default", "5s one"}
 		check.That(t, slices.Equal(r.got, want), "got %q, want %q", r.got, want)
 		check.Is(t, stats, (sqs.Stats{Sent: 4, Received: 3, Deleted: 3, Expired: 1}))
@@ -134,7 +136,9 @@ func TestChaos(t *testing.T) {
 			"late":   {eventsource.Chaos{Late: 1, LateBy: time.Second}, sqs.Stats{Sent: 1, Delayed: 1, Received: 1, Deleted: 1}},
 		} {
 			var r reader
-			if stats := run(t, &r, sqs.Config{Chaos: c.chaos}, time.Minute, func(q *sqs.Queue) { send(t, q, `{"Id":"1","MessageBody":"a"}`) }); stats != c.want {
+			if stats := run(t, &r, sqs.Config{Chaos: c.chaos}, time.Minute, func(q *sqs.Queue) {
+				send(t, q, `{"Id":"1","MessageBody":"a"}`)
+			}); stats != c.want {
 				t.Errorf("%s: %+v, want %+v", name, stats, c.want)
 			}
 		}

@@ -60,9 +60,11 @@ type permission struct {
 }
 
 func (r *reader) api(id, physical string, p *props) {
-	p.ignore("Description", "DisableExecuteApiEndpoint", "FailOnWarnings", "IpAddressType", "Name", "Tags", "Version")
+	p.ignore("Description", "DisableExecuteApiEndpoint", "FailOnWarnings", "IpAddressType", "Name",
+		"Tags", "Version")
 	p.oneOf("ProtocolType", "", "HTTP")
-	r.template.APIs = append(r.template.APIs, API{LogicalID: id, ID: apiID(physical), Endpoint: r.endpoint(id)})
+	r.template.APIs = append(r.template.APIs,
+		API{LogicalID: id, ID: apiID(physical), Endpoint: r.endpoint(id)})
 }
 
 func (r *reader) integration(id, _ string, p *props) {
@@ -89,8 +91,10 @@ func (r *reader) route(_, _ string, p *props) {
 	}
 	if route.Key != "$default" {
 		var ok bool
-		if route.Method, route.Path, ok = strings.Cut(route.Key, " "); !ok || !strings.HasPrefix(route.Path, "/") {
-			p.bad("RouteKey", "must be $default, or a method and a path as in \"GET /pets\", not %q", route.Key)
+		if route.Method, route.Path, ok = strings.Cut(route.Key, " "); !ok ||
+			!strings.HasPrefix(route.Path, "/") {
+			p.bad("RouteKey", "must be $default, or a method and a path as in \"GET /pets\", not %q",
+				route.Key)
 		}
 	}
 	var ok bool
@@ -137,17 +141,20 @@ func (r *reader) stage(_, physical string, p *props) {
 }
 
 func (r *reader) permission(_, _ string, p *props) {
-	p.ignore("EventSourceToken", "InvokedViaFunctionUrl", "PrincipalOrgID", "SourceAccount", "FunctionUrlAuthType")
+	p.ignore("EventSourceToken", "InvokedViaFunctionUrl", "PrincipalOrgID", "SourceAccount",
+		"FunctionUrlAuthType")
 	p.oneOf("Action", "", "lambda:InvokeFunction", "lambda:InvokeFunctionUrl", "lambda:*")
 	r.permissions = append(r.permissions, permission{
-		function: functionOf(p, "FunctionName"), principal: p.need("Principal"), sourceARN: p.text("SourceArn", ""),
+		function: functionOf(p, "FunctionName"), principal: p.need("Principal"),
+		sourceARN: p.text("SourceArn", ""),
 	})
 }
 
 // mayInvoke reports whether a permission lets a service invoke a function for one source.
 func (r *reader) mayInvoke(function, principal, sourceARN string) bool {
 	for _, p := range r.permissions {
-		if p.function == function && p.principal == principal && (p.sourceARN == "" || like(p.sourceARN, sourceARN)) {
+		if p.function == function && p.principal == principal &&
+			(p.sourceARN == "" || like(p.sourceARN, sourceARN)) {
 			return true
 		}
 	}

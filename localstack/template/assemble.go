@@ -18,13 +18,17 @@ func (r *reader) assemble() {
 	}
 	for _, api := range r.template.APIs {
 		if len(api.Stages) == 0 {
-			r.problems.add("Resources."+api.LogicalID, "has no AWS::ApiGatewayV2::Stage: on AWS it would answer nothing")
+			r.problems.add("Resources."+api.LogicalID,
+				"has no AWS::ApiGatewayV2::Stage: on AWS it would answer nothing")
 		}
 	}
 	for _, config := range r.invokes {
-		i := slices.IndexFunc(r.template.Functions, func(f Function) bool { return f.Name == config.function })
+		i := slices.IndexFunc(r.template.Functions, func(f Function) bool {
+			return f.Name == config.function
+		})
 		if i < 0 {
-			r.problems.add(config.path+".FunctionName", "function %q is not in the template", config.function)
+			r.problems.add(config.path+".FunctionName", "function %q is not in the template",
+				config.function)
 			continue
 		}
 		r.template.Functions[i].Async = config.async
@@ -47,14 +51,16 @@ func (r *reader) findAPI(path, id string) *API {
 func (r *reader) addRoute(api *API, route rawRoute) {
 	integration, ok := r.integrations[route.integration]
 	if !ok || integration.api != api.ID {
-		r.problems.add(route.path+".Target", "integration %q of this API is not in the template", route.integration)
+		r.problems.add(route.path+".Target", "integration %q of this API is not in the template",
+			route.integration)
 		return
 	}
 	route.Function, route.Timeout = integration.function, integration.timeout
 	if route.authorizer != "" {
 		authorizer, ok := r.authorizers[route.authorizer]
 		if !ok || authorizer.api != api.ID {
-			r.problems.add(route.path+".AuthorizerId", "authoriser %q of this API is not in the template", route.authorizer)
+			r.problems.add(route.path+".AuthorizerId", "authoriser %q of this API is not in the template",
+				route.authorizer)
 			return
 		}
 		token := authorizer.JWT

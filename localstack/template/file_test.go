@@ -53,7 +53,9 @@ func TestReadFile(t *testing.T) {
 // TestAbsoluteBase: a patch names its base from its own folder, or by a path that is whole.
 func TestAbsoluteBase(t *testing.T) {
 	dir := folder(t, map[string]string{"base.json": `{"Resources": {}}`})
-	patch := filepath.Join(folder(t, map[string]string{"patch.json": `{"Base": "` + filepath.ToSlash(filepath.Join(dir, "base.json")) + `", "Patch": []}`}), "patch.json")
+	patch := filepath.Join(folder(t,
+		map[string]string{"patch.json": `{"Base": "` + filepath.ToSlash(filepath.Join(dir, "base.json")) +
+			`", "Patch": []}`}), "patch.json")
 	text := check.Get(ReadFile(patch))
 	check.That(t, strings.Contains(string(text), "Resources"), "%+v", text)
 }

@@ -21,7 +21,10 @@ func findForeign(resources map[string]rawResource, notRun map[string]string) map
 		case "AWS::SQS::Queue":
 			foreign[id] = used[id]
 		case "AWS::SQS::QueuePolicy":
-			foreign[id] = slices.ContainsFunc(references(resource.properties["Queues"]), func(id string) bool { return used[id] })
+			foreign[id] = slices.ContainsFunc(references(resource.properties["Queues"]),
+				func(id string) bool {
+					return used[id]
+				})
 		case "AWS::Events::Rule":
 			foreign[id] = resource.properties["ScheduleExpression"] == nil
 		default:
@@ -80,7 +83,8 @@ func failurePlaces(typ, property string, value any) []string {
 		return references(variables["STREAMSORT_FAILURE_QUEUE"])
 	case "AWS::SNS::Subscription.RedrivePolicy":
 		return references(value)
-	case "AWS::Lambda::EventSourceMapping.DestinationConfig", "AWS::Lambda::EventInvokeConfig.DestinationConfig",
+	case "AWS::Lambda::EventSourceMapping.DestinationConfig",
+		"AWS::Lambda::EventInvokeConfig.DestinationConfig",
 		"AWS::Lambda::Function.DeadLetterConfig":
 		return references(value)
 	case "AWS::Events::Rule.Targets":
@@ -154,7 +158,8 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 	err = try(func() {
 		for _, id := range sorted(d.resources) {
 			resource, path := d.resources[id], "Resources."+id
-			if !d.foreign[id] || resource.condition != "" && !r.condition(path+".Condition", resource.condition) {
+			if !d.foreign[id] ||
+				resource.condition != "" && !r.condition(path+".Condition", resource.condition) {
 				continue
 			}
 			d.callsFunction(path+".Properties", resource)
@@ -167,7 +172,8 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 		return nil, nil, err
 	}
 	slices.Sort(services)
-	text, err = json.Marshal(map[string]any{"Resources": resources, "Outputs": d.foreignOutputs(resources)})
+	text, err = json.Marshal(map[string]any{"Resources": resources,
+		"Outputs": d.foreignOutputs(resources)})
 	return text, slices.Compact(services), err
 }
 

@@ -43,13 +43,18 @@ func TestForeignTemplate(t *testing.T) {
 	check.OK(t, json.Unmarshal([]byte(want), &wantValue))
 	check.Is(t, cmp.Diff(wantValue, gotValue), "")
 
-	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) { return ForeignOutput(id, attribute), nil }})
+	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) {
+		return ForeignOutput(id, attribute), nil
+	}})
 	check.OK(t, err)
-	if diff := cmp.Diff(map[string]string{"TOPIC": "RTopic", "QUEUE": "AWorkAQueueName"}, read.Functions[0].Env); diff != "" {
+	if diff := cmp.Diff(map[string]string{"TOPIC": "RTopic", "QUEUE": "AWorkAQueueName"},
+		read.Functions[0].Env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	if len(read.Queues) != 1 || read.Queues[0].Name != "local-Failures" || read.Functions[0].Async.OnFailure != "local-Failures" {
-		t.Errorf("queues = %+v, dead letters to %q; want the failure queue alone", read.Queues, read.Functions[0].Async.OnFailure)
+	if len(read.Queues) != 1 || read.Queues[0].Name != "local-Failures" ||
+		read.Functions[0].Async.OnFailure != "local-Failures" {
+		t.Errorf("queues = %+v, dead letters to %q; want the failure queue alone", read.Queues,
+			read.Functions[0].Async.OnFailure)
 	}
 }
 
@@ -69,11 +74,14 @@ func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
 	 "OfStream": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": {"Fn::GetAtt": ["Stream", "Arn"]}, "StartingPosition": "LATEST"}},
 	 "OfMSK": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": "arn:aws:kafka:eu-west-1:123456789012:cluster/c/1", "Topics": ["t"]}},
 	 "OfKafka": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "SelfManagedEventSource": {"Endpoints": {"KafkaBootstrapServers": ["b:9092"]}}}}}}`)))
-	want := map[string]bool{"Topic": true, "Subscription": false, "Rule": false, "Failures": false, "Fifo": true, "Stream": true}
+	want := map[string]bool{"Topic": true, "Subscription": false, "Rule": false, "Failures": false,
+		"Fifo": true, "Stream": true}
 	for id, is := range want {
 		check.Is(t, doc.foreign[id], is, id)
 	}
-	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) { return id + attribute, nil }})
+	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) {
+		return id + attribute, nil
+	}})
 	check.OK(t, err)
 	if diff := cmp.Diff([]string{
 		"OfFifo: only standard queues are read here", "OfKafka: there is no Kafka here", "OfMSK: there is no Kafka here",

@@ -126,7 +126,8 @@ func (r *reader) code(f *Function, code *props) {
 		f.Key = code.text("S3Key", "")
 	}
 	if f.Source != "" && (path.Clean(f.Source) != f.Source || strings.HasPrefix(f.Source, "..")) {
-		r.problems.add("Resources."+f.LogicalID+".Metadata."+SourceKey, "must be a path inside the Go module, an absolute one or an import path, not %q", f.Source)
+		r.problems.add("Resources."+f.LogicalID+".Metadata."+SourceKey,
+			"must be a path inside the Go module, an absolute one or an import path, not %q", f.Source)
 	}
 }
 
@@ -200,11 +201,12 @@ func (r *reader) mapping(id, physical string, p *props) {
 		Enabled:          p.boolean("Enabled", true),
 		StartingPosition: p.oneOf("StartingPosition", "", "TRIM_HORIZON", "LATEST"),
 		BatchSize:        p.integer("BatchSize", 100, 1, 10_000),
-		Window:           time.Duration(p.integer("MaximumBatchingWindowInSeconds", 0, 0, 300)) * time.Second,
-		MaxRetries:       p.integer("MaximumRetryAttempts", -1, -1, 10_000),
-		Parallelization:  p.integer("ParallelizationFactor", 1, 1, 10),
-		Bisect:           p.boolean("BisectBatchOnFunctionError", false),
-		OnFailure:        failureQueue(p),
+		Window: time.Duration(p.integer("MaximumBatchingWindowInSeconds", 0,
+			0, 300)) * time.Second,
+		MaxRetries:      p.integer("MaximumRetryAttempts", -1, -1, 10_000),
+		Parallelization: p.integer("ParallelizationFactor", 1, 1, 10),
+		Bisect:          p.boolean("BisectBatchOnFunctionError", false),
+		OnFailure:       failureQueue(p),
 	}
 	m.MaxRecordAge = -1
 	if age := p.integer("MaximumRecordAgeInSeconds", -1, -1, 604_800); age >= 0 {
@@ -215,7 +217,8 @@ func (r *reader) mapping(id, physical string, p *props) {
 	}
 	var ok bool
 	if m.Table, ok = StreamTable(source); !ok && source != "" {
-		p.bad("EventSourceArn", "must be the stream of a DynamoDB table, or a queue, of this run, not %q", source)
+		p.bad("EventSourceArn", "must be the stream of a DynamoDB table, or a queue, of this run, not %q",
+			source)
 	}
 	if p.integer("TumblingWindowInSeconds", 0, 0, 900) != 0 {
 		p.bad("TumblingWindowInSeconds", "tumbling windows are not run on one machine")
@@ -262,8 +265,9 @@ func (r *reader) invokeConfig(_, _ string, p *props) {
 	r.invokes = append(r.invokes, invokeConfig{
 		path: p.path, function: functionOf(p, "FunctionName"),
 		async: Async{
-			Retries:   p.integer("MaximumRetryAttempts", 2, 0, 2),
-			MaxAge:    time.Duration(p.integer("MaximumEventAgeInSeconds", 21_600, 60, 21_600)) * time.Second,
+			Retries: p.integer("MaximumRetryAttempts", 2, 0, 2),
+			MaxAge: time.Duration(p.integer("MaximumEventAgeInSeconds", 21_600, 60,
+				21_600)) * time.Second,
 			OnFailure: failureQueue(p),
 		},
 	})

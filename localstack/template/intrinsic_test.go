@@ -86,7 +86,8 @@ func TestIntrinsics(t *testing.T) {
 			err := try(func() { got = r.value("Value", doc.resources["V"].properties["Value"]) })
 			if c.err != "" {
 				if !names(err, c.err) || !strings.HasPrefix(err.Error(), "Value") &&
-					!strings.HasPrefix(err.Error(), "Resources.") && !strings.HasPrefix(err.Error(), "Conditions.") {
+					!strings.HasPrefix(err.Error(), "Resources.") &&
+					!strings.HasPrefix(err.Error(), "Conditions.") {
 					t.Errorf("error = %v; want a path and %q", err, c.err)
 				}
 				return

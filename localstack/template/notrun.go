@@ -17,7 +17,8 @@ func findNotRun(resources map[string]rawResource) map[string]string {
 				why = "a topic of MiniStack does not reach the functions here"
 			}
 		case "AWS::Events::Rule":
-			if resource.properties["ScheduleExpression"] == nil && namesFunction(resource.properties["Targets"], resources) {
+			if resource.properties["ScheduleExpression"] == nil &&
+				namesFunction(resource.properties["Targets"], resources) {
 				why = "a bus of MiniStack does not reach the functions here"
 			}
 		}
@@ -43,7 +44,8 @@ func mappingNotRun(mapping rawResource, resources map[string]rawResource) string
 		switch {
 		case of.typ == "AWS::Kinesis::Stream":
 			return "no stream of Kinesis is read here"
-		case of.typ == "AWS::SQS::Queue" && (of.properties["FifoQueue"] == true || of.properties["FifoQueue"] == "true"):
+		case of.typ == "AWS::SQS::Queue" &&
+			(of.properties["FifoQueue"] == true || of.properties["FifoQueue"] == "true"):
 			return "only standard queues are read here"
 		}
 	}

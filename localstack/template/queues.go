@@ -29,7 +29,8 @@ func (r *reader) queue(id, physical string, p *props) {
 	p.ignore(
 		"ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit",
 		"KmsDataKeyReusePeriodSeconds", "KmsMasterKeyId", "MaximumMessageSize",
-		"ReceiveMessageWaitTimeSeconds", "RedriveAllowPolicy", "RedrivePolicy", "SqsManagedSseEnabled", "Tags",
+		"ReceiveMessageWaitTimeSeconds", "RedriveAllowPolicy", "RedrivePolicy", "SqsManagedSseEnabled",
+		"Tags",
 	)
 	second := func(name string, otherwise, low, high int) time.Duration {
 		return time.Duration(p.integer(name, otherwise, low, high)) * time.Second
@@ -37,7 +38,8 @@ func (r *reader) queue(id, physical string, p *props) {
 	r.template.Queues = append(r.template.Queues, Queue{
 		LogicalID: id, Name: physical,
 		Delay: second("DelaySeconds", 0, 0, 900), Visibility: second("VisibilityTimeout", 30, 0, 43_200),
-		Retention: second("MessageRetentionPeriod", 345_600, 60, 1_209_600), Fifo: p.boolean("FifoQueue", false),
+		Retention: second("MessageRetentionPeriod", 345_600, 60, 1_209_600),
+		Fifo:      p.boolean("FifoQueue", false),
 	})
 }
 

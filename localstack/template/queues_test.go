@@ -25,11 +25,13 @@ func TestQueuesThatFunctionsRead(t *testing.T) {
 	foreign, _ := check.Get2(doc.ForeignTemplate(Options{}))
 	check.That(t, foreign == nil, "%+v", foreign)
 	read := check.Get(doc.Read(Options{}))
-	want := []Queue{{LogicalID: "Clock", Name: "local-Clock", Delay: 3 * time.Second, Visibility: 90 * time.Second, Retention: time.Hour}}
+	want := []Queue{{LogicalID: "Clock", Name: "local-Clock", Delay: 3 * time.Second,
+		Visibility: 90 * time.Second, Retention: time.Hour}}
 	check.Is(t, cmp.Diff(want, read.Queues), "")
 	check.Need(t, len(read.Readers) == 1 && read.Readers[0].ID != "", "readers %+v", read.Readers)
 	read.Readers[0].ID = ""
-	readers := []QueueMapping{{LogicalID: "Mapping", Function: "local-Work", Queue: "local-Clock", Enabled: true, BatchSize: 7, Concurrency: 4, ReportBatchItemFailures: true}}
+	readers := []QueueMapping{{LogicalID: "Mapping", Function: "local-Work", Queue: "local-Clock",
+		Enabled: true, BatchSize: 7, Concurrency: 4, ReportBatchItemFailures: true}}
 	check.Is(t, cmp.Diff(readers, read.Readers), "")
 	url := read.Functions[0].Env["CLOCK"]
 	check.That(t, strings.HasSuffix(url, "/local-Clock"), "the function sends to %s", url)

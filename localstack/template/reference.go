@@ -93,7 +93,8 @@ func (r *resolver) attribute(path, id, name string) string {
 func (r *resolver) attributeOf(typ, id, physical, name string) string {
 	switch typ {
 	case "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable":
-		return pick(name, "", physical, "Arn", arn("dynamodb", "table/"+physical), "StreamArn", StreamARN(physical))
+		return pick(name, "", physical, "Arn", arn("dynamodb", "table/"+physical), "StreamArn",
+			StreamARN(physical))
 	case "AWS::Lambda::Function":
 		return pick(name, "", physical, "Arn", FunctionARN(physical))
 	case "AWS::Lambda::Version", "AWS::Lambda::Alias":
@@ -102,7 +103,8 @@ func (r *resolver) attributeOf(typ, id, physical, name string) string {
 			qualifier = r.property(id, "Name")
 		}
 		qualified := FunctionARN(FunctionName(r.property(id, "FunctionName"))) + ":" + qualifier
-		return pick(name, "", qualified, "FunctionArn", qualified, "AliasArn", qualified, "Version", qualifier)
+		return pick(name, "", qualified, "FunctionArn", qualified, "AliasArn", qualified, "Version",
+			qualifier)
 	case "AWS::Lambda::Url":
 		if name == "FunctionUrl" {
 			return r.endpoint(id) + "/"
@@ -185,7 +187,8 @@ var nameProperties = map[string]string{
 // physicalName is the name that a resource has when it runs.
 func (r *resolver) physicalName(id string) string {
 	resource := r.doc.resources[id]
-	if property := nameProperties[resource.typ]; property != "" && resource.properties[property] != nil {
+	if property := nameProperties[resource.typ]; property != "" &&
+		resource.properties[property] != nil {
 		path := "Resources." + id + ".Properties." + property
 		if value := r.value(path, resource.properties[property]); value != any(noValue{}) {
 			name, ok := scalar(value)

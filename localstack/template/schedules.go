@@ -39,7 +39,8 @@ func (r *reader) rule(id, physical string, p *props) {
 	}
 	for _, target := range p.objects("Targets") {
 		target.ignore("DeadLetterConfig", "Id", "RetryPolicy", "RoleArn")
-		s.Targets = append(s.Targets, Target{Function: scheduled(target), Input: target.text("Input", "")})
+		s.Targets = append(s.Targets,
+			Target{Function: scheduled(target), Input: target.text("Input", "")})
 		target.done()
 	}
 	r.template.Schedules = append(r.template.Schedules, s)
@@ -74,7 +75,8 @@ func rate(expression string) (time.Duration, error) {
 func scheduled(p *props) string {
 	target := p.need("Arn")
 	name := FunctionName(target)
-	if target != "" && FunctionARN(name) != target && !strings.HasPrefix(target, FunctionARN(name)+":") {
+	if target != "" && FunctionARN(name) != target &&
+		!strings.HasPrefix(target, FunctionARN(name)+":") {
 		p.bad("Arn", "must be a function of this run, not %q", target)
 	}
 	return name

@@ -30,7 +30,8 @@ func (r *reader) table(id, physical string, p *props) {
 	if stream := p.object("StreamSpecification"); stream != nil {
 		stream.ignore("StreamEnabled", "ResourcePolicy")
 		t.Stream = table.StreamView(stream.oneOf("StreamViewType", string(table.NewAndOldImages),
-			string(table.KeysOnly), string(table.NewImage), string(table.OldImage), string(table.NewAndOldImages)))
+			string(table.KeysOnly), string(table.NewImage), string(table.OldImage),
+			string(table.NewAndOldImages)))
 		stream.done()
 	}
 	if ttl := p.object("TimeToLiveSpecification"); ttl != nil {
@@ -45,7 +46,8 @@ func (r *reader) table(id, physical string, p *props) {
 // index reads a table's index: one at most, of the keys only.
 func index(p *props, types map[string]table.KeyType) (made table.Index) {
 	for i, entry := range p.objects("GlobalSecondaryIndexes") {
-		entry.ignore("OnDemandThroughput", "ProvisionedThroughput", "WarmThroughput", "WriteOnDemandThroughputSettings",
+		entry.ignore("OnDemandThroughput", "ProvisionedThroughput", "WarmThroughput",
+			"WriteOnDemandThroughputSettings",
 			"WriteProvisionedThroughputSettings", "ContributorInsightsSpecification")
 		made.Name = entry.need("IndexName")
 		made.Partition, made.Sort = keys(entry, types)
@@ -64,7 +66,8 @@ func index(p *props, types map[string]table.KeyType) (made table.Index) {
 func attributeTypes(p *props) map[string]table.KeyType {
 	types := map[string]table.KeyType{}
 	for _, attribute := range p.objects("AttributeDefinitions") {
-		types[attribute.need("AttributeName")] = table.KeyType(attribute.oneOf("AttributeType", "S", "S", "N", "B"))
+		types[attribute.need("AttributeName")] = table.KeyType(attribute.oneOf("AttributeType", "S", "S",
+			"N", "B"))
 		attribute.done()
 	}
 	return types

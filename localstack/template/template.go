@@ -154,7 +154,8 @@ func (r *reader) output(path, name string) {
 	if !ok {
 		panic(invalid(path, "must be an object"))
 	}
-	if condition, ok := object["Condition"].(string); ok && !r.condition(path+".Condition", condition) {
+	if condition, ok := object["Condition"].(string); ok &&
+		!r.condition(path+".Condition", condition) {
 		return
 	}
 	value := r.text(path+".Value", object["Value"])

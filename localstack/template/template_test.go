@@ -56,7 +56,8 @@ func TestReadStack(t *testing.T) {
 			}},
 			Stages: []Stage{{Name: "$default"}},
 		}},
-		URLs: []URL{{LogicalID: "SortUrl", Function: "shop-Sort", Endpoint: "http://127.0.0.1:1/SortUrl"}},
+		URLs: []URL{{LogicalID: "SortUrl", Function: "shop-Sort",
+			Endpoint: "http://127.0.0.1:1/SortUrl"}},
 		Schedules: []Schedule{
 			{
 				LogicalID: "Every", Name: "shop-Every", ARN: arn("events", "rule/shop-Every"),
@@ -69,8 +70,11 @@ func TestReadStack(t *testing.T) {
 				Targets: []Target{{Function: "shop-Sort", Input: `{"full":true}`}},
 			},
 		},
-		NotRun:  []string{"Nightly: a cron is never due here; POST /_streamsort/schedules/Nightly runs it"},
-		Queues:  []Queue{{LogicalID: "Failures", Name: "shop-Failures", Visibility: 30 * time.Second, Retention: 336 * time.Hour}},
+		NotRun: []string{
+			"Nightly: a cron is never due here; POST /_streamsort/schedules/Nightly runs it",
+		},
+		Queues: []Queue{{LogicalID: "Failures", Name: "shop-Failures", Visibility: 30 * time.Second,
+			Retention: 336 * time.Hour}},
 		Outputs: map[string]string{"Stream": StreamARN("shop-events"), "Url": "http://127.0.0.1:1/Api"},
 		Exports: map[string]string{"shop-stream": StreamARN("shop-events")},
 	}
@@ -78,11 +82,13 @@ func TestReadStack(t *testing.T) {
 }
 
 func TestReadWithParameters(t *testing.T) {
-	_, err := readFile(t, "testdata/stack.json", Options{Parameters: map[string]string{"Prefix": "lab"}, Endpoint: endpoints})
+	_, err := readFile(t, "testdata/stack.json",
+		Options{Parameters: map[string]string{"Prefix": "lab"}, Endpoint: endpoints})
 	if err == nil || err.Error() != "Resources.LabOnly: type AWS::Nobody::Knows is not run on one machine, and is not on the list of types without local meaning" {
 		t.Errorf("error = %v; want the unknown type that the condition lets in", err)
 	}
-	_, err = readFile(t, "testdata/stack.json", Options{Parameters: map[string]string{"Prefix": "other"}, Endpoint: endpoints})
+	_, err = readFile(t, "testdata/stack.json",
+		Options{Parameters: map[string]string{"Prefix": "other"}, Endpoint: endpoints})
 	if err == nil || err.Error() != `Parameters.Prefix: must be one of shop, lab, not "other"` {
 		t.Errorf("error = %v; want the allowed values", err)
 	}
@@ -144,7 +150,9 @@ func TestErrors(t *testing.T) {
 
 // names reports whether an error names all these, between which there is a comma.
 func names(err error, all string) bool {
-	return err != nil && !slices.ContainsFunc(strings.Split(all, ", "), func(one string) bool { return !strings.Contains(err.Error(), one) })
+	return err != nil && !slices.ContainsFunc(strings.Split(all, ", "), func(one string) bool {
+		return !strings.Contains(err.Error(), one)
+	})
 }
 
 func TestImport(t *testing.T) {

@@ -151,7 +151,9 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 // cursor that it returns was seen after the put: the caller decides again.
 func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 	now := s.now()
-	cur, err := existing(s.remembering(func() (Cursor, error) { return s.store.OpenGap(ctx, p.cur.Queue, seq, now) }))
+	cur, err := existing(s.remembering(func() (Cursor, error) {
+		return s.store.OpenGap(ctx, p.cur.Queue, seq, now)
+	}))
 	if err != nil {
 		return err
 	}

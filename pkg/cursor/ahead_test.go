@@ -43,7 +43,8 @@ func TestAClockThatIsAhead(t *testing.T) {
 		refused("first", timed(q, "a", year, time.Time{}), what)
 		same(t, "no queue", standing(t, s, q).Exists(), false)
 
-		same(t, "at the bound", put(timed(q, "b", now.Add(24*time.Hour), time.Time{})).Outcome, cursor.Waiting)
+		same(t, "at the bound", put(timed(q, "b", now.Add(24*time.Hour), time.Time{})).Outcome,
+			cursor.Waiting)
 		refused("then", timed(q, "a", year, time.Time{}), what)
 		for range 2 {
 			r := put(timed(q, "hook", year, now))

@@ -61,7 +61,8 @@ func keepOrder(arrivals []*incoming) {
 	for _, a := range arrivals {
 		switch {
 		case before != nil && a.open():
-			a.result.Err = fmt.Errorf("queue %q: an arrival before it was not stored: %w", a.Queue, before.result.Err)
+			a.result.Err = fmt.Errorf("queue %q: an arrival before it was not stored: %w", a.Queue,
+				before.result.Err)
 		case before == nil && a.result.Err != nil:
 			before = a
 		}
@@ -150,7 +151,8 @@ func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Curso
 // tables were restored to different times: a place before what it has seen is one that no repeat
 // finds, so it has to wait until the queue has come so far again. One beside an earlier arrival's
 // place that looks the same (see [Entry.Seen]) has to wait until that one has left the tail.
-func (s *Sorter) lookFor(ctx context.Context, arrivals []*incoming, cur Cursor) (searched bool, err error) {
+func (s *Sorter) lookFor(ctx context.Context, arrivals []*incoming,
+	cur Cursor) (searched bool, err error) {
 	for _, a := range arrivals {
 		if a.Seen > cur.Position {
 			a.result.Err = fmt.Errorf("queue %q: the position is %d, and the arrival under the id %q is stored as one that has seen %d: the tables are of different times", cur.Queue, cur.Position, a.ID, a.Seen)
@@ -159,7 +161,8 @@ func (s *Sorter) lookFor(ctx context.Context, arrivals []*incoming, cur Cursor) 
 	searched, err = s.lookUp(ctx, open(arrivals), cur)
 	for _, a := range open(arrivals) {
 		if cur.Tail.Contains(a.entry()) {
-			a.result.Err = fmt.Errorf("queue %q: an earlier arrival under the id %q has a place that looks the same", cur.Queue, a.ID)
+			a.result.Err = fmt.Errorf(
+				"queue %q: an earlier arrival under the id %q has a place that looks the same", cur.Queue, a.ID)
 		}
 	}
 	return searched, err

@@ -23,7 +23,9 @@ type expected struct {
 // expect is the messages at these places, in the order of their seqs, each once.
 func expect(messages []Message, places []int) []*expected {
 	bySeq := slices.Clone(places)
-	slices.SortStableFunc(bySeq, func(i, k int) int { return cmp.Compare(messages[i].Seq, messages[k].Seq) })
+	slices.SortStableFunc(bySeq, func(i, k int) int {
+		return cmp.Compare(messages[i].Seq, messages[k].Seq)
+	})
 	var all []*expected
 	for _, i := range bySeq {
 		if n := len(all); n > 0 && all[n-1].Seq == messages[i].Seq {
@@ -57,7 +59,8 @@ func run(all []*expected) []*expected {
 //
 // Requests: two writes for each arrival, and none to read where this Sorter put the batch before.
 // If another process did, one strong read more.
-func (s *Sorter) appendAt(ctx context.Context, cur Cursor, messages []Message, places []int, results []Result) {
+func (s *Sorter) appendAt(ctx context.Context, cur Cursor, messages []Message, places []int,
+	results []Result) {
 	all, p := expect(messages, places), &progress{cur: cur}
 	for rest := all; len(rest) > 0; {
 		n, err := s.appendNext(ctx, rest, p)
@@ -122,7 +125,8 @@ func (s *Sorter) appendNext(ctx context.Context, rest []*expected, p *progress) 
 
 // commitAt stores messages as one arrival, and gives them their seqs. It reports whether it did; if
 // not, the position is another one, and nobody sees the arrival: it expires.
-func (s *Sorter) commitAt(ctx context.Context, next []*expected, p *progress) (given bool, err error) {
+func (s *Sorter) commitAt(ctx context.Context, next []*expected,
+	p *progress) (given bool, err error) {
 	a := &incoming{Arrival: Arrival{Queue: p.cur.Queue}}
 	for _, e := range next {
 		a.join(e.Message, e.places[0])
@@ -133,7 +137,8 @@ func (s *Sorter) commitAt(ctx context.Context, next []*expected, p *progress) (g
 	case err != nil:
 		return false, err
 	case a.result.Outcome == Conflict:
-		return false, fmt.Errorf("queue %q: another arrival is stored under the name of that of seq %d", a.Queue, next[0].Seq)
+		return false, fmt.Errorf("queue %q: another arrival is stored under the name of that of seq %d",
+			a.Queue, next[0].Seq)
 	}
 	for _, e := range next {
 		e.Op = a.Op

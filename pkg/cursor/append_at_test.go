@@ -16,7 +16,8 @@ import (
 func batch(payload string, seqs ...int64) []cursor.Message {
 	messages := make([]cursor.Message, len(seqs))
 	for i, seq := range seqs {
-		messages[i] = cursor.Message{Queue: "q", Seq: seq, Body: fmt.Appendf(nil, "body %d%s", seq, payload), Kind: cursor.KindArrival}
+		messages[i] = cursor.Message{Queue: "q", Seq: seq,
+			Body: fmt.Appendf(nil, "body %d%s", seq, payload), Kind: cursor.KindArrival}
 	}
 	return messages
 }
@@ -37,7 +38,8 @@ func (b *bench) putAt(s *cursor.Sorter, messages []cursor.Message) string {
 	var said []string
 	for i := 0; i < len(results); {
 		n := i + 1
-		for n < len(results) && results[n].Outcome == results[i].Outcome && results[n].Seq == results[n-1].Seq+1 {
+		for n < len(results) && results[n].Outcome == results[i].Outcome &&
+			results[n].Seq == results[n-1].Seq+1 {
 			n++
 		}
 		text := fmt.Sprintf("%s %d", results[i].Outcome, results[i].Seq)
@@ -63,16 +65,19 @@ func TestAppendAtASeq(t *testing.T) {
 	for _, s := range []*cursor.Sorter{warm, cold()} {
 		b.want("again", b.putAt(s, batch("", 1, 2, 3)), "duplicate 1-3")
 		b.want("again, cut in another way", b.putAt(s, batch("", 2, 3, 4)), "duplicate 2-4")
-		b.want("others", b.putAt(s, append(batch("", 1), batch("x", 2, 3)...)), "duplicate 1, conflict 2-3")
+		b.want("others", b.putAt(s, append(batch("", 1), batch("x", 2, 3)...)),
+			"duplicate 1, conflict 2-3")
 		b.want("beyond", b.putAt(s, batch("", 6, 7)), "ahead 6-7 at 4")
 		b.want("before the first", b.putAt(s, batch("", 0)), "stale 0")
 	}
 	b.want("again and more", b.putAt(cold(), batch("", 3, 4, 5, 6)), "duplicate 3-4, advanced 5-6")
 	b.want("others and more", b.putAt(cold(), batch("x", 6, 7)), "conflict 6, advanced 7")
 	b.want("with a hole", b.putAt(cold(), batch("", 8, 9, 11)), "advanced 8-9, ahead 11 at 9")
-	b.want("in another order, and twice", b.putAt(cold(), batch("", 11, 10, 11)), "advanced 11, advanced 10, duplicate 11")
+	b.want("in another order, and twice", b.putAt(cold(), batch("", 11, 10, 11)),
+		"advanced 11, advanced 10, duplicate 11")
 	b.want("plain", b.append(arrival("a")), "advanced 12-12")
-	b.want("the seq that a plain one has", b.putAt(warm, batch("", 12, 13)), "conflict 12, advanced 13")
+	b.want("the seq that a plain one has", b.putAt(warm, batch("", 12, 13)),
+		"conflict 12, advanced 13")
 	plain := cursor.Message{Queue: "q", Seq: 12, ID: "a", Body: []byte("body of a")}
 	b.want("what the plain one is", b.putAt(warm, []cursor.Message{plain}), "duplicate 12")
 	named := batch("", 14)
@@ -80,12 +85,14 @@ func TestAppendAtASeq(t *testing.T) {
 	b.want("with an id", b.putAt(warm, named), "advanced 14")
 	b.want("without it", b.putAt(warm, batch("", 14)), "conflict 14")
 	b.want("the id alone", b.append(arrival("n")), "advanced 15-15")
-	same := []cursor.Message{{Queue: "q", Seq: 16, Body: []byte("same")}, {Queue: "q", Seq: 17, Body: []byte("same")}}
+	same := []cursor.Message{{Queue: "q", Seq: 16, Body: []byte("same")},
+		{Queue: "q", Seq: 17, Body: []byte("same")}}
 	for i, m := range same {
 		b.want("the same content", b.putAt(warm, same[i:i+1]), fmt.Sprintf("advanced %d", m.Seq))
 	}
 	got := b.read(0, 17)
-	if want := "14 n body 14"; len(got) != 17 || got[0] != "1  body 1" || got[6] != "7  body 7x" || got[13] != want {
+	if want := "14 n body 14"; len(got) != 17 || got[0] != "1  body 1" || got[6] != "7  body 7x" ||
+		got[13] != want {
 		t.Errorf("%q", got)
 	}
 	b.want("whole", b.verified(0, all), "0 to 17: 17")
@@ -125,7 +132,8 @@ func TestAppendAtBounds(t *testing.T) {
 	}
 	want := []int{500, 1, 2, 1, 1, 1}
 	check.That(t, slices.Equal(counts, want), "items of %v messages, want %v", counts, want)
-	b.want("again", b.putAt(b.process(cursor.Options{}), append(batch("", seqs(400, 501)...), large(150<<10, 502, 503)...)), "duplicate 400-503")
+	b.want("again", b.putAt(b.process(cursor.Options{}),
+		append(batch("", seqs(400, 501)...), large(150<<10, 502, 503)...)), "duplicate 400-503")
 }
 
 // TestAppendAtBehindOrderItems: repeats are known wherever their places are, and a tail that
@@ -133,11 +141,16 @@ func TestAppendAtBounds(t *testing.T) {
 func TestAppendAtBehindOrderItems(t *testing.T) {
 	b := newBench(t, nil)
 	for seq := int64(1); seq <= 200; seq += 2 {
-		b.want("next", b.putAt(b.sorter, batch("", seq, seq+1)), fmt.Sprintf("advanced %d-%d", seq, seq+1))
+		b.want("next", b.putAt(b.sorter, batch("", seq, seq+1)),
+			fmt.Sprintf("advanced %d-%d", seq, seq+1))
 	}
-	b.want("all again", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 200)...)), "duplicate 1-200")
+	b.want("all again", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 200)...)),
+		"duplicate 1-200")
 	cur := b.status()
-	check.Get2(b.memory.Inside().Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now))
-	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
+	check.Get2(b.memory.Inside().Allocate(t.Context(), "q",
+		entries("dead", queuelog.MaxTail-cur.Tail.Len()),
+		cursor.Range{From: cur.Position, To: cur.Position}, b.now))
+	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)),
+		fmt.Sprintf("advanced %d", b.status().Position))
 	check.That(t, b.status().Tail.Len() < queuelog.MaxTail, "the tail is full")
 }

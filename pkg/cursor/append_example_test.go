@@ -47,7 +47,8 @@ func ExampleSorter_Put_together() {
 	}
 	var request []cursor.Message
 	for _, degrees := range []string{"20.5", "20.7", "20.6"} {
-		m := cursor.Message{Queue: "readings", Seq: cursor.NoSeq, PutID: "request-1", Body: []byte(degrees)}
+		m := cursor.Message{Queue: "readings", Seq: cursor.NoSeq, PutID: "request-1",
+			Body: []byte(degrees)}
 		request = append(request, m)
 	}
 	for range 2 {

@@ -131,7 +131,8 @@ func TestAppendTellsEachOutcome(t *testing.T) {
 	b.want("other bytes", b.append(other), "conflict")
 	b.want("fewer", b.append(several("b", 2)), "conflict")
 	b.want("another", b.append(arrival("c")), "advanced 5-5")
-	want := []string{"1 a body of a", "2  body 0 of b", "3  body 1 of b", "4  body 2 of b", "5 c body of c"}
+	want := []string{"1 a body of a", "2  body 0 of b", "3  body 1 of b", "4  body 2 of b",
+		"5 c body of c"}
 	same(t, "got", b.read(0, 5), want)
 	same(t, "a part of several", b.read(2, 4), want[2:4])
 }
@@ -140,9 +141,11 @@ func TestAppendTellsEachOutcome(t *testing.T) {
 func TestRepeatsAreKnownForAsLongAsTheyAreKept(t *testing.T) {
 	b := newBench(t, nil)
 	for n := range 120 {
-		b.want("first", b.append(several(fmt.Sprint("id", n), 1+n%2)), fmt.Sprintf("advanced %d-%d", n+n/2+1, n+n/2+1+n%2))
+		b.want("first", b.append(several(fmt.Sprint("id", n), 1+n%2)),
+			fmt.Sprintf("advanced %d-%d", n+n/2+1, n+n/2+1+n%2))
 		b.want("repeat of the first", b.append(several("id0", 1)), "duplicate 1-1")
-		b.want("repeat of one half as old", b.append(several(fmt.Sprint("id", n/2), 1+n/2%2)), fmt.Sprintf("duplicate %d-%d", n/2+n/4+1, n/2+n/4+1+n/2%2))
+		b.want("repeat of one half as old", b.append(several(fmt.Sprint("id", n/2), 1+n/2%2)),
+			fmt.Sprintf("duplicate %d-%d", n/2+n/4+1, n/2+n/4+1+n/2%2))
 	}
 	b.now = b.now.Add(14*24*time.Hour - time.Second)
 	b.want("in the last second", b.append(several("id0", 1)), "duplicate 1-1")
@@ -170,7 +173,8 @@ func TestAppendGroup(t *testing.T) {
 		got = append(got, answer(r))
 	}
 	same(t, "got", got, want)
-	if r := results[0]; r.Moved != (cursor.Range{From: 1, To: 26}) || results[62].Moved != (cursor.Range{}) {
+	if r := results[0]; r.Moved != (cursor.Range{From: 1, To: 26}) ||
+		results[62].Moved != (cursor.Range{}) {
 		t.Errorf("moved %v, and a repeat %v", r.Moved, results[62].Moved)
 	}
 }
@@ -187,10 +191,12 @@ func TestKindsAreKeptApart(t *testing.T) {
 	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind})),
 		cursor.ErrFixed, "another kind")
 	check.Fails(t,
-		check.Err(b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind})), cursor.ErrFixed, "another kind")
+		check.Err(b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind})),
+		cursor.ErrFixed, "another kind")
 	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &arrivalKind}))
 	first := int64(100)
-	cur, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &arrivalKind, First: &first})
+	cur, err := b.sorter.Configure(t.Context(), "made",
+		cursor.Change{Kind: &arrivalKind, First: &first})
 	check.That(t, err == nil && cur.Settings.Kind == cursor.KindArrival && cur.TailFrom == 99,
 		"made by a call: %+v, %v", cur, err)
 	made := arrival("x")
@@ -204,7 +210,8 @@ func TestKindsAreKeptApart(t *testing.T) {
 	list, err := b.sorter.Gaps(t.Context(), "q", 5)
 	check.That(t, err == nil && len(list.Gaps) == 0, "gaps: %+v, %v", list, err)
 	// Defaults say nothing of the kind of a queue that a put makes.
-	s := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Hour, MaxAhead: 5, Mode: cursor.ModeSync, Kind: cursor.KindArrival}})
+	s := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait,
+		GapAfter: time.Hour, MaxAhead: 5, Mode: cursor.ModeSync, Kind: cursor.KindArrival}})
 	r := s.Put(t.Context(), cursor.Message{Queue: "by a put", Seq: 1})[0]
 	check.That(t, r.Err == nil && r.Outcome == cursor.Advanced, "%+v, %v", r, r.Err)
 }
@@ -257,9 +264,11 @@ func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	b.want("does not", answer(results[1]), "full")
 	b.want("nor what came behind", answer(results[2]), "full")
 	// It was stored before; only its place is new.
-	b.want("the last", b.append(arrival("one")), fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
+	b.want("the last", b.append(arrival("one")),
+		fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
 	b.want("no more", b.append(arrival("none")), "full")
-	b.want("a repeat", b.append(arrival("one")), fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
+	b.want("a repeat", b.append(arrival("one")),
+		fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
 	got := b.read(first-1, cursor.MaxSeq)
 	check.That(t, len(got) == 3, "%v", got)
 }
@@ -300,8 +309,10 @@ func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
 	b.fill("a", 150)
 	hidden := &late{Engine: b.tables}
 	b.engine = hidden
-	if got := b.read(0, 150); len(got) != 150 || got[149] != "150 a149 body of a149" || hidden.weak == 0 || hidden.strong == 0 {
-		t.Errorf("%d messages: %v; %d weak and %d strong reads", len(got), got[len(got)-1], hidden.weak, hidden.strong)
+	if got := b.read(0, 150); len(got) != 150 || got[149] != "150 a149 body of a149" ||
+		hidden.weak == 0 || hidden.strong == 0 {
+		t.Errorf("%d messages: %v; %d weak and %d strong reads", len(got), got[len(got)-1], hidden.weak,
+			hidden.strong)
 	}
 	for after := int64(0); after < 150; after += 7 {
 		for upTo := after + 1; upTo <= 150; upTo += 11 {
@@ -311,7 +322,8 @@ func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
 				"from %d to %d: %v", after, upTo, got)
 		}
 	}
-	if got := b.read(140, 160); len(got) != 11 || !strings.Contains(got[10], "seq 151 is at or under the position") {
+	if got := b.read(140, 160); len(got) != 11 ||
+		!strings.Contains(got[10], "seq 151 is at or under the position") {
 		t.Errorf("beyond the position: %v", got)
 	}
 }
@@ -329,7 +341,8 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	}
 	got := b.read(50, 100)
 	check.That(t, len(got) == 50 && got[49] == "100 a99 body of a99", "%d are left: %v", len(got), got)
-	if head, found, err := b.process(options).Steps().Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 51 {
+	if head, found, err := b.process(options).Steps().Oldest(t.Context(), "q"); err != nil || !found ||
+		head.Seq != 51 {
 		t.Errorf("the oldest is %+v, %v, %v; want 51", head, found, err)
 	}
 	b.want("a repeat of one that was kept", b.append(arrival("a50")), "duplicate 51-51")

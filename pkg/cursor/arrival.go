@@ -66,13 +66,15 @@ func (a *Arrival) sortKey() sortkey.SortKey {
 // validate reports what is wrong with the messages of an arrival together.
 func (a *Arrival) validate() error {
 	if len(a.Messages) > maxArrivalMessages {
-		return invalid.New(invalid.OutOfRange, "messages", fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), maxArrivalMessages))
+		return invalid.New(invalid.OutOfRange, "messages",
+			fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), maxArrivalMessages))
 	}
 	size := len(frames(a.Messages)) + len(tracesOf(a.Messages).Value.Str())
 	if len(a.Messages) > 1 && size > maxArrivalBytes {
 		return &InvalidError{
 			Field: "messages", Code: invalid.TooLarge, Queue: a.Queue, Size: size, Most: maxArrivalBytes,
-			Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size, maxArrivalBytes),
+			Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size,
+				maxArrivalBytes),
 		}
 	}
 	return nil
@@ -89,7 +91,8 @@ func (a *Arrival) digest() []byte {
 }
 
 func (a *Arrival) same(other Arrival) bool {
-	return a.ID == other.ID && bytes.Equal(a.Digest, other.Digest) && len(a.Messages) == len(other.Messages)
+	return a.ID == other.ID && bytes.Equal(a.Digest, other.Digest) &&
+		len(a.Messages) == len(other.Messages)
 }
 
 // messages are the arrival's messages as they stand in their queue, the first behind `after`.

@@ -50,7 +50,8 @@ func TestARecordIsEnoughToReadArrivals(t *testing.T) {
 	for i := range 100 {
 		var put []Message
 		for n := range 1 + i%3 {
-			put = append(put, Message{Queue: "q", Seq: NoSeq, PutID: fmt.Sprint(i), Body: fmt.Appendf(nil, "%d.%d", i, n)})
+			put = append(put,
+				Message{Queue: "q", Seq: NoSeq, PutID: fmt.Sprint(i), Body: fmt.Appendf(nil, "%d.%d", i, n)})
 		}
 		check.OK(t, s.Put(t.Context(), put...)[0].Err)
 	}
@@ -64,7 +65,8 @@ func TestARecordIsEnoughToReadArrivals(t *testing.T) {
 		cur, moved, err := AdvanceOf(record, Names{})
 		check.OK(t, err)
 		batch := check.Get(inside{reader}.ReadBatchAt(t.Context(), cur, cur.Queue, moved.From, moved.To))
-		check.That(t, batch.From == last && batch.To == moved.To, "a batch of %d to %d, and the last one ended at %d", batch.From, batch.To, last)
+		check.That(t, batch.From == last && batch.To == moved.To,
+			"a batch of %d to %d, and the last one ended at %d", batch.From, batch.To, last)
 		last = batch.To
 		for _, m := range batch.Messages {
 			got = append(got, string(m.Body))

@@ -16,8 +16,8 @@
 //	}
 //
 // The messages come out, in order, behind the stream of the cursors table: package delivery
-// delivers them. [OnMessages] and [OnArrivals] handle the other two streams, and [Sorter.Sweep] runs
-// on a schedule: they complete what a crash left.
+// delivers them. [OnMessages] and [OnArrivals] handle the other two streams, and [Sorter.Sweep]
+// runs on a schedule: they complete what a crash left.
 //
 // There are three kinds of queue. In a numbered one the producers give the seqs. A queue in arrival
 // order numbers its messages as they arrive. A keyed queue sorts by a time, a version or another

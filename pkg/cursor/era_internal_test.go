@@ -13,8 +13,10 @@ import (
 // through by the stream's filter for keyed queues.
 func TestEras(t *testing.T) {
 	before := sortkey.SortKey("")
-	for _, era := range []sortkey.Era{"", sortkey.Era("").Next(), sortkey.Era("").Next().Next(), sortkey.LastEra} {
-		first, last := era.SortKey("\x00", "a"), era.SortKey(sortkey.Key(rune(sortkey.TagHex))+"\xff", "b")
+	for _, era := range []sortkey.Era{"", sortkey.Era("").Next(), sortkey.Era("").Next().Next(),
+		sortkey.LastEra} {
+		first, last := era.SortKey("\x00", "a"),
+			era.SortKey(sortkey.Key(rune(sortkey.TagHex))+"\xff", "b")
 		for _, key := range []sortkey.SortKey{first, last} {
 			check.That(t, key.Era() == era &&
 				strings.HasPrefix(base64.StdEncoding.EncodeToString([]byte(key)), "AQ"),

@@ -17,7 +17,8 @@ import (
 var ErrErased = errors.New("the queue was erased")
 
 func erasedError(queue string) error {
-	return &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "was erased: its name cannot be used again", Queue: queue, Err: ErrErased}
+	return &InvalidError{Field: "queue", Code: invalid.Clash,
+		Problem: "was erased: its name cannot be used again", Queue: queue, Err: ErrErased}
 }
 
 // EraseGrace is how long after a queue was erased what is stored is looked at once more before the
@@ -94,7 +95,8 @@ func (s inside) Remaining(ctx context.Context, queue string) (Remains, error) {
 }
 
 // count counts what a table has of a queue, a bounded part of it.
-func (s *Sorter) count(ctx context.Context, in *table.Definition, queue string) (n int, more bool, err error) {
+func (s *Sorter) count(ctx context.Context, in *table.Definition,
+	queue string) (n int, more bool, err error) {
 	var keys []ddb.Item
 	var after ddb.Item
 	more = true
@@ -126,7 +128,8 @@ func (s *Sorter) Queues(ctx context.Context, after string, limit int) (cursorPag
 // It costs a query over the keys of what is stored, which is priced as the whole, and a write unit
 // for each KB. Once nothing was left, the look is not strong, and one read unit: what came later is
 // found by the next day's.
-func (s inside) EraseMore(ctx context.Context, c Cursor, others func(context.Context) (left bool, err error)) (Remains, error) {
+func (s inside) EraseMore(ctx context.Context, c Cursor,
+	others func(context.Context) (left bool, err error)) (Remains, error) {
 	goOn := margin.Half(ctx)
 	var left bool
 	var failed error
@@ -137,7 +140,8 @@ func (s inside) EraseMore(ctx context.Context, c Cursor, others func(context.Con
 	messages, moreMessages, errMessages := s.eraseTable(ctx, s.store.messages, c.Queue, sure, goOn)
 	arrivals, moreArrivals, errArrivals := s.eraseTable(ctx, s.store.arrivals, c.Queue, sure, goOn)
 	return Remains{
-		Messages: messages, Arrivals: arrivals, More: left || failed != nil || moreMessages || moreArrivals,
+		Messages: messages, Arrivals: arrivals, More: left || failed != nil || moreMessages ||
+			moreArrivals,
 	}, errors.Join(failed, errMessages, errArrivals)
 }
 
@@ -182,7 +186,8 @@ func (s *Sorter) eraseTable(
 
 // deleteSideBySide deletes the items of these keys, 25 a request, and returns how many are gone.
 // What the server leaves undone is found by the next look; where that is all, it is ErrThrottled.
-func (s *Sorter) deleteSideBySide(ctx context.Context, in *table.Definition, keys []ddb.Item) (int, error) {
+func (s *Sorter) deleteSideBySide(ctx context.Context, in *table.Definition,
+	keys []ddb.Item) (int, error) {
 	requests := slices.Collect(slices.Chunk(keys, maxDelete))
 	gone, errs := make([]int, len(requests)), make([]error, len(requests))
 	s.forEach(len(requests), func(i int) {

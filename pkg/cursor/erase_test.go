@@ -49,7 +49,8 @@ func TestErasedTakesNothing(t *testing.T) {
 	c := b.erase("q")
 	check.That(t, c.Erased() && c.Erasure.Last == 2 && c.Erasure.Op == "op", "%+v", c)
 	b.erase("a")
-	for name, s := range map[string]*cursor.Sorter{"warm": warm, "cold": cold, "the eraser's": b.sorter} {
+	for name, s := range map[string]*cursor.Sorter{"warm": warm, "cold": cold,
+		"the eraser's": b.sorter} {
 		for _, seq := range []int64{3, 4, 5, 9} { // moves, repeats, parks, parks
 			r := s.Put(t.Context(), body(seq))[0]
 			refusesErased(t, name+": put", r.Err)
@@ -197,7 +198,8 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	first := arrival("first")
 	first.Queue = "a"
 	b.append(first)
-	asleep := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Minute, MaxAhead: 9, Mode: cursor.ModeAsync}})
+	asleep := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait,
+		GapAfter: time.Minute, MaxAhead: 9, Mode: cursor.ModeAsync}})
 	check.OK(t, asleep.Put(t.Context(), body(2))[0].Err)
 	for _, queue := range []string{"q", "a"} {
 		b.erase(queue)

@@ -33,7 +33,8 @@ func (s *Store) Inside() *requests { return &s.requests }
 func (s *Sorter) Steps() inside { return inside{s} }
 
 // DeleteMessages deletes messages by their seqs.
-func (s *requests) DeleteMessages(ctx context.Context, queue string, seqs ...int64) (left int, err error) {
+func (s *requests) DeleteMessages(ctx context.Context, queue string,
+	seqs ...int64) (left int, err error) {
 	keys := make([]ddb.Item, len(seqs))
 	for i, seq := range seqs {
 		keys[i] = s.messageKey(queue, seq)
@@ -47,7 +48,8 @@ func (s *requests) ArrivalKey(queue string, key sortkey.SortKey) ddb.Item {
 }
 
 // ArrivalKeys reads those of a queue strongly.
-func (s *requests) ArrivalKeys(ctx context.Context, queue string, after ddb.Item, limit int) ([]ddb.Item, bool, error) {
+func (s *requests) ArrivalKeys(ctx context.Context, queue string, after ddb.Item,
+	limit int) ([]ddb.Item, bool, error) {
 	return s.Keys(ctx, s.arrivals, queue, after, limit, true)
 }
 

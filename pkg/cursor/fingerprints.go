@@ -68,9 +68,12 @@ func (c Cursor) checkFingerprints() error {
 	n, seqs := c.Fingerprints.len(), c.TailFrom-c.FingerprintsFrom
 	switch {
 	case len(c.Fingerprints)%fingerprintSize != 0 || n > maxFingerprints:
-		return fmt.Errorf("has %d characters: it is up to %d fingerprints of %d", len(c.Fingerprints), maxFingerprints, fingerprintSize)
-	case c.FingerprintsFrom < c.Settings.First-1 || seqs < int64(n) || seqs > int64(n*maxArrivalMessages):
-		return fmt.Errorf("is of %d places, which cannot be all from %d to %d", n, c.FingerprintsFrom, c.TailFrom)
+		return fmt.Errorf("has %d characters: it is up to %d fingerprints of %d", len(c.Fingerprints),
+			maxFingerprints, fingerprintSize)
+	case c.FingerprintsFrom < c.Settings.First-1 || seqs < int64(n) ||
+		seqs > int64(n*maxArrivalMessages):
+		return fmt.Errorf("is of %d places, which cannot be all from %d to %d", n, c.FingerprintsFrom,
+			c.TailFrom)
 	}
 	return nil
 }

@@ -68,7 +68,8 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 			same(t, c.what+", first", first, c.first)
 		}
 		there := fmt.Sprint(q, 5)
-		same(t, "of one that is there", answers(t, sorter, from(there, 4710, cursor.FirstHere), from(there, 4712, cursor.FirstHere), from(there, 4713, 4711)),
+		same(t, "of one that is there", answers(t, sorter, from(there, 4710, cursor.FirstHere),
+			from(there, 4712, cursor.FirstHere), from(there, 4713, 4711)),
 			"stale 4710, advanced 4712, advanced 4713")
 		same(t, "another", answers(t, sorter, from(there, 4714, 1)), "first is 1: the queue starts at seq 4711, which is fixed: leave it out, or use another queue")
 	})
@@ -85,7 +86,8 @@ func TestARefusedPutAsksStrongly(t *testing.T) {
 		return b.tables.Do(ctx, r)
 	})
 	same(t, "again", answers(t, b.process(cursor.Options{}), from("q", 0, 0)), "duplicate 0")
-	same(t, "without a first", answers(t, b.process(cursor.Options{}), cursor.Message{Queue: "q", Seq: 0, Body: []byte("0")}), "duplicate 0")
+	same(t, "without a first", answers(t, b.process(cursor.Options{}),
+		cursor.Message{Queue: "q", Seq: 0, Body: []byte("0")}), "duplicate 0")
 }
 
 // TestFirstIsForNumberedQueues, and within its bounds.

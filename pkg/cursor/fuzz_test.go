@@ -30,9 +30,13 @@ func FuzzStreamRecord(f *testing.F) {
 		one := cursor.Message{Queue: "q", Seq: 1}
 		check.OK(t, s.Put(t.Context(), one)[0].Err)
 		cur, over, err := cursor.AdvanceOf(event.Records[0], cursor.Names{})
-		check.That(t, err != nil || !cur.Exists() || over.To == cur.Position, "%v of a cursor at %d", over, cur.Position)
+		check.That(t, err != nil || !cur.Exists() || over.To == cur.Position, "%v of a cursor at %d",
+			over, cur.Position)
 		var advances []cursor.Advance
-		response, err := cursor.OnMessages(s, cursor.Names{}, &cursor.OnMessagesOptions{Advanced: func(a cursor.Advance) { advances = append(advances, a) }})(t.Context(), event)
+		response, err := cursor.OnMessages(s, cursor.Names{},
+			&cursor.OnMessagesOptions{Advanced: func(a cursor.Advance) {
+				advances = append(advances, a)
+			}})(t.Context(), event)
 		if n := len(response.BatchItemFailures); err == nil && n > 1 || len(advances) > 1 {
 			t.Errorf("%d failures, %d advances of one record", n, len(advances))
 		}

@@ -70,7 +70,8 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, er
 	last, more, size := cur.Position, cur.GapOpen(), limit
 	for pages := 0; more && len(list.Gaps) < limit && pages < maxGapPages; pages++ {
 		page, err := s.store.Messages(ctx, queuelog.Query{
-			Queue: queue, First: last + 1, Last: MaxSeq, Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
+			Queue: queue, First: last + 1, Last: MaxSeq, Limit: min(size, maxBatchSize), Strong: true,
+			HeadsOnly: true,
 		})
 		if err != nil {
 			return gapList{}, err
@@ -184,7 +185,8 @@ func (s *Sorter) giveUp(
 //
 // Lost response: the repeat finds it there. Another skipped first, or put a message: that stays. We
 // die right after: the sweep moves the cursor.
-func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason string) (Advance, error) {
+func (s *Sorter) Skip(ctx context.Context, queue string, seq int64,
+	reason string) (Advance, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Advance{}, err
 	}
@@ -192,7 +194,8 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 		return Advance{}, invalidSeq(invalid.OutOfRange, negativeSeq)
 	}
 	if len(reason) == 0 || len(reason) > maxReason {
-		return Advance{}, invalid.New(invalid.TextCode(reason, maxReason), "reason", "must be 1 to 500 bytes")
+		return Advance{}, invalid.New(invalid.TextCode(reason, maxReason), "reason",
+			"must be 1 to 500 bytes")
 	}
 	cur, err := s.lookOnly(ctx, queue)
 	if err == nil && !cur.Exists() {
@@ -202,7 +205,8 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 		return Advance{}, err
 	}
 	if !numbered(cur) {
-		return Advance{}, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "has no seq to skip: " + cur.Settings.Kind.is(), Queue: queue}
+		return Advance{}, &InvalidError{Field: "queue", Code: invalid.Clash,
+			Problem: "has no seq to skip: " + cur.Settings.Kind.is(), Queue: queue}
 	}
 	if _, err := s.putTombstone(ctx, cur, seq, reason, s.now()); err != nil {
 		return Advance{}, err

@@ -57,7 +57,8 @@ type Advance struct {
 
 // heal moves the cursor over what is stored, and puts the gap that stops it on record: up to known,
 // where that is beyond it.
-func (s *Sorter) heal(ctx context.Context, queue string, known int64, always bool) (Advance, error) {
+func (s *Sorter) heal(ctx context.Context, queue string, known int64,
+	always bool) (Advance, error) {
 	cur, err := s.readCursor(ctx, queue)
 	if err == nil && !cur.Exists() {
 		// Somebody wrote messages by another way than this package, or the cursor was lost.

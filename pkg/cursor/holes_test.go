@@ -102,7 +102,8 @@ func TestAMessageComesBeforeItsTombstone(t *testing.T) {
 	report, said, _, _ := b.wakes()
 	check.That(t, report.Skipped == 1 && b.status().Position == 4,
 		"%+v, position %d; want the other one skipped", report, b.status().Position)
-	b.announced("both", said, opened, "gap.closed from 1, skipped []", "gap.skipped from 3, skipped [{2 3}]")
+	b.announced("both", said, opened, "gap.closed from 1, skipped []",
+		"gap.skipped from 3, skipped [{2 3}]")
 }
 
 // TestGapBehindAMessageWithoutATime: one that was stored by another way than this package. Its gap

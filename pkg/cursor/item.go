@@ -100,14 +100,17 @@ var (
 
 // live are the attributes of a cursor that an erased one has not: every write that moves or changes
 // a queue is under a condition of one of them.
-var live = append(slices.DeleteFunc(tagged(cursorItems), func(name ddb.Path) bool { return name == attrFirst }),
+var live = append(slices.DeleteFunc(tagged(cursorItems), func(name ddb.Path) bool {
+	return name == attrFirst
+}),
 	attrAnnounced, attrFloor, attrTail)
 
 // fixedAttributes are those of the tables whose keys have names that can be chosen.
-var fixedAttributes = slices.Concat(live, tagged(messageItems), tagged(stubs), tagged(receipts), []ddb.Path{
-	attrVersion, attrFirst, attrChange, attrTrace, attrTraces, attrPrev,
-	attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
-})
+var fixedAttributes = slices.Concat(live, tagged(messageItems), tagged(stubs), tagged(receipts),
+	[]ddb.Path{
+		attrVersion, attrFirst, attrChange, attrTrace, attrTraces, attrPrev,
+		attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
+	})
 
 func tagged[T any](codec ddb.Codec[T]) (names []ddb.Path) {
 	for name := range codec.All(new(T)) {
@@ -158,7 +161,8 @@ func decodeMessage(it ddb.Item, names Names) (Message, error) {
 }
 
 func encodeCursor(c Cursor, names Names) ddb.Item {
-	beside := []ddb.Action{names.queueKey().Set(ddb.Text(c.Queue)), attrAnnounced.Set(announced(c.Announced)), changeOther}
+	beside := []ddb.Action{names.queueKey().Set(ddb.Text(c.Queue)),
+		attrAnnounced.Set(announced(c.Announced)), changeOther}
 	if c.Floor != c.Settings.First-1 {
 		beside = append(beside, attrFloor.Set(ddb.Int(c.Floor)))
 	}
@@ -230,7 +234,8 @@ func (c *Cursor) readLog(d *ddb.Decoder) {
 	}
 	c.Tail = decodeTail(d, attrTail, keyed(*c))
 	if c.Position-c.TailFrom != c.Tail.Seqs() {
-		d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(), c.TailFrom, c.Position))
+		d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(),
+			c.TailFrom, c.Position))
 	}
 	if keyed(*c) {
 		if c.Low == "" || c.Low > c.High {

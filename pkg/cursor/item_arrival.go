@@ -25,7 +25,8 @@ func encodeEntry(e queuelog.Entry) ddb.Value {
 		written := append([]byte{byte(e.Mark)}, e.Key[1:]...)
 		return ddb.Blob(binary.BigEndian.AppendUint32(written, e.Seen))
 	}
-	return ddb.Blob(binary.BigEndian.AppendUint32([]byte(e.Key), uint32(e.Count)<<queuelog.SeenBits|e.Seen))
+	return ddb.Blob(binary.BigEndian.AppendUint32([]byte(e.Key),
+		uint32(e.Count)<<queuelog.SeenBits|e.Seen))
 }
 
 // decodeEntry reads what encodeEntry wrote; anything else is an entry of no seqs.
@@ -34,10 +35,13 @@ func decodeEntry(written string, keyed bool) queuelog.Entry {
 	switch {
 	case !keyed && len(written) == sortkey.HashSize+4:
 		both := number()
-		return queuelog.Entry{Key: sortkey.SortKey(written[:sortkey.HashSize]), Count: int(both >> queuelog.SeenBits), Seen: queuelog.ShortSeen(int64(both))}
-	case keyed && len(written) > 1+sortkey.TieBreakSize+4 && queuelog.Mark(written[0])&queuelog.MarkKeyed != 0:
+		return queuelog.Entry{Key: sortkey.SortKey(written[:sortkey.HashSize]),
+			Count: int(both >> queuelog.SeenBits), Seen: queuelog.ShortSeen(int64(both))}
+	case keyed && len(written) > 1+sortkey.TieBreakSize+4 &&
+		queuelog.Mark(written[0])&queuelog.MarkKeyed != 0:
 		seen := queuelog.ShortSeen(int64(number()))
-		return queuelog.Entry{Key: sortkey.KeyedPrefix + sortkey.SortKey(written[1:len(written)-4]), Count: 1, Seen: seen, Mark: queuelog.Mark(written[0])}
+		return queuelog.Entry{Key: sortkey.KeyedPrefix + sortkey.SortKey(written[1:len(written)-4]),
+			Count: 1, Seen: seen, Mark: queuelog.Mark(written[0])}
 	}
 	return queuelog.Entry{}
 }
@@ -61,14 +65,16 @@ func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) queuelog.Tail {
 }
 
 func encodeOrderItem(o queuelog.OrderItem, names Names) ddb.Item {
-	return orderItems.Item(&o, names.queueKey().Set(ddb.Text(o.Queue)), names.seqKey().Set(ddb.Int(o.Last)),
+	return orderItems.Item(&o, names.queueKey().Set(ddb.Text(o.Queue)),
+		names.seqKey().Set(ddb.Int(o.Last)),
 		attrVersion.Set(ddb.Int(logLayout(o.Entries.OfKeyed()))), attrEntries.Set(encodeTail(o.Entries)))
 }
 
 func decodeOrderItem(it ddb.Item, names Names) (queuelog.OrderItem, error) {
 	o, d := orderItems.Read(it)
 	o.Queue, o.Last = d.Text(names.queueKey()), d.Number(names.seqKey())
-	if o.Entries = decodeTail(d, attrEntries, d.NumberOr(attrVersion, 0) == layoutKeyed); o.Entries == "" {
+	if o.Entries = decodeTail(d, attrEntries,
+		d.NumberOr(attrVersion, 0) == layoutKeyed); o.Entries == "" {
 		d.Fail(attrEntries, "are none")
 	}
 	return orderItems.Checked(o, d)
@@ -79,7 +85,8 @@ func decodeOrderItem(it ddb.Item, names Names) (queuelog.OrderItem, error) {
 func encodeArrival(a Arrival, names Names) ddb.Item {
 	beside := append(make([]ddb.Action, 0, 8),
 		names.queueKey().Set(ddb.Text(a.Queue)), attrSortKey.Set(ddb.Blob([]byte(a.sortKey()))),
-		attrVersion.Set(ddb.Int(logLayout(a.Key != ""))), attrPrev.Set(text(a.Prev)), attrSeen.Set(ddb.Int(a.Seen)), tracesOf(a.Messages))
+		attrVersion.Set(ddb.Int(logLayout(a.Key != ""))), attrPrev.Set(text(a.Prev)),
+		attrSeen.Set(ddb.Int(a.Seen)), tracesOf(a.Messages))
 	var m Message
 	if len(a.Messages) == 1 {
 		if m = a.Messages[0]; m.ID != a.ID {
@@ -154,7 +161,8 @@ func decodeFrames(d *ddb.Decoder, count, most int) []Message {
 	case err != nil:
 		d.Fail(attrFrames, err.Error())
 	case len(messages) != count:
-		d.Fail(attrFrames, fmt.Sprintf("hold %d messages, and %s says %d", len(messages), attrCount, count))
+		d.Fail(attrFrames, fmt.Sprintf("hold %d messages, and %s says %d", len(messages), attrCount,
+			count))
 	default:
 		decodeTraces(d, messages)
 	}

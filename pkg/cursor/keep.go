@@ -18,7 +18,9 @@ type keepRun struct {
 }
 
 // keepRound is a run of that round.
-func (s *Sorter) keepRound(ctx context.Context, walk walking, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) (Round, error) {
+func (s *Sorter) keepRound(ctx context.Context, walk walking,
+	delivered func(context.Context, string) (int64, bool, error),
+	note func(SweepReport, error)) (Round, error) {
 	if s.retention == 0 {
 		return Round{}, nil
 	}
@@ -37,7 +39,8 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 	place, left := k.place(segment)
 	var first error
 	for left && ctx.Err() == nil {
-		page, err := k.store.Cursors(ctx, cursorScan{Segment: segment, Segments: k.progress.Segments, After: place.After, Limit: walkPage, Only: k.only})
+		page, err := k.store.Cursors(ctx, cursorScan{Segment: segment, Segments: k.progress.Segments,
+			After: place.After, Limit: walkPage, Only: k.only})
 		if err != nil {
 			return errors.Join(first, err)
 		}
@@ -57,7 +60,8 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 		}
 		place, left = roundPlace{After: page.Next}, page.Next != ""
 		// Something may wait in a queue that cannot be read, or fails.
-		if err := k.reached(ctx, segment, step{place: place, left: left, failed: first != nil}); err != nil {
+		if err := k.reached(ctx, segment,
+			step{place: place, left: left, failed: first != nil}); err != nil {
 			return errors.Join(first, err)
 		}
 	}

@@ -16,7 +16,8 @@ type keeping struct {
 
 // keep pushes the expiry of the arrivals that have one of the seqs after < seq <= upTo in a part,
 // where it is due. It returns the places of those that are not there.
-func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (missing []place, err error) {
+func (k *keeping) keep(ctx context.Context, part orderPart,
+	after, upTo int64) (missing []place, err error) {
 	kept := false
 	if e := part.item.ExpiresOn; !e.IsZero() && k.sorter.expiresSoon(e.Add(-orderGrace)) {
 		if err := k.keepItem(ctx, part.item); err != nil {
@@ -51,7 +52,8 @@ func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (
 
 // keepAll pushes the expiry of those of the arrivals found that is due. It returns the places of
 // those that are not there, in their order.
-func (k *keeping) keepAll(ctx context.Context, places []place, found map[queuelog.Entry]Arrival) (missing []place, err error) {
+func (k *keeping) keepAll(ctx context.Context, places []place,
+	found map[queuelog.Entry]Arrival) (missing []place, err error) {
 	there := make([]bool, len(places))
 	errs := make([]error, len(places))
 	var due []int
@@ -63,7 +65,8 @@ func (k *keeping) keepAll(ctx context.Context, places []place, found map[queuelo
 	}
 	k.sorter.forEach(len(due), func(n int) {
 		i := due[n]
-		there[i], errs[i] = k.sorter.store.KeepArrival(ctx, k.queue, places[i].Key, found[places[i].Entry].Seen, k.sorter.expiry())
+		there[i], errs[i] = k.sorter.store.KeepArrival(ctx, k.queue, places[i].Key,
+			found[places[i].Entry].Seen, k.sorter.expiry())
 	})
 	for i, p := range places {
 		if errs[i] != nil {
@@ -94,7 +97,8 @@ func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (kep
 		// that was missed would be extended a quarter of the retention later, when only a quarter
 		// may be left of it: a round that failed besides would lose what is not delivered.
 		page, err := s.store.OrderItems(ctx, queuelog.Query{
-			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom, Limit: itemsFor(to, to+pieceSeqs), Strong: true,
+			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom, Limit: itemsFor(to, to+pieceSeqs),
+			Strong: true,
 		})
 		if err != nil {
 			return keptUpTo{}, err
@@ -113,7 +117,8 @@ func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (kep
 	return keptUpTo{To: max(to, cur.Position), Pushed: k.pushed}, err
 }
 
-func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo int64) (keptUpTo, error) {
+func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor,
+	after, upTo int64) (keptUpTo, error) {
 	k := keeping{sorter: s, queue: cur.Queue}
 	low, expect := max(after, upTo-pieceSeqs), upTo
 	for part, err := range s.partsDown(ctx, cur, low, upTo) {
@@ -138,7 +143,8 @@ func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo i
 func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, error) {
 	first := int64(0)
 	for {
-		page, err := s.store.OrderItems(ctx, queuelog.Query{Queue: cur.Queue, First: first, Last: cur.TailFrom, Strong: true})
+		page, err := s.store.OrderItems(ctx,
+			queuelog.Query{Queue: cur.Queue, First: first, Last: cur.TailFrom, Strong: true})
 		if err != nil {
 			return Message{}, false, err
 		}
@@ -147,7 +153,8 @@ func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, 
 			if e := o.ExpiresOn; !e.IsZero() && !e.Add(-orderGrace).After(s.now()) {
 				continue // and so has all that it names
 			}
-			if head, found, err := s.oldestIn(ctx, cur.Queue, orderPart{o.After(), o.Entries, o}); err != nil || found {
+			if head, found, err := s.oldestIn(ctx, cur.Queue,
+				orderPart{o.After(), o.Entries, o}); err != nil || found {
 				return head, found, err
 			}
 		}
@@ -158,7 +165,8 @@ func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, 
 	return s.oldestIn(ctx, cur.Queue, orderPart{after: cur.TailFrom, entries: cur.Tail})
 }
 
-func (s *Sorter) oldestIn(ctx context.Context, queue string, part orderPart) (Message, bool, error) {
+func (s *Sorter) oldestIn(ctx context.Context, queue string,
+	part orderPart) (Message, bool, error) {
 	places := notDropped(part.within(part.after, MaxSeq))
 	found, err := s.arrivals(ctx, queue, places, true, true)
 	if err != nil {
@@ -166,7 +174,8 @@ func (s *Sorter) oldestIn(ctx context.Context, queue string, part orderPart) (Me
 	}
 	for _, p := range places {
 		if a, there := found[p.Entry]; there {
-			return Message{Queue: queue, Seq: p.seqs.From + 1, EnqueuedAt: a.EnqueuedAt, ExpiresOn: a.ExpiresOn}, true, nil
+			return Message{Queue: queue, Seq: p.seqs.From + 1, EnqueuedAt: a.EnqueuedAt,
+				ExpiresOn: a.ExpiresOn}, true, nil
 		}
 	}
 	return Message{}, false, nil

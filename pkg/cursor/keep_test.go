@@ -41,9 +41,12 @@ func TestSweepGoesOnWithinALargeBacklog(t *testing.T) {
 			}
 			return b.tables.Do(ctx, r)
 		})
-		report, err := b.process(cursor.Options{Retention: 8 * time.Hour}).Sweep(t.Context(), cursor.SweepOptions{
-			Segments: 1, Delivered: func(context.Context, string) (int64, bool, error) { return 0, true, nil },
-		})
+		report, err := b.process(cursor.Options{Retention: 8 * time.Hour}).Sweep(t.Context(),
+			cursor.SweepOptions{
+				Segments: 1, Delivered: func(context.Context, string) (int64, bool, error) {
+					return 0, true, nil
+				},
+			})
 		check.Need(t, (err != nil) == (left < 0), "%+v, %v", report, err)
 		kept += report.Kept
 	}

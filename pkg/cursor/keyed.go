@@ -53,12 +53,14 @@ func (s *Sorter) putLog(ctx context.Context, messages []Message, p *part, result
 
 // makeKeyed makes the queue of messages with keys where it is not there, and one of them would be
 // taken. A queue of another kind is an error.
-func (s *Sorter) makeKeyed(ctx context.Context, messages []Message, p *part, cur Cursor) (Cursor, error) {
+func (s *Sorter) makeKeyed(ctx context.Context, messages []Message, p *part,
+	cur Cursor) (Cursor, error) {
 	typed := slices.IndexFunc(p.places, func(i int) bool { return messages[i].KeyType != "" })
 	if !cur.Exists() && typed >= 0 {
 		settings := s.defaults
 		settings.Kind = KindKeyed
-		settings.KeyType, _ = sortkey.ParseKeyType(string(messages[p.places[typed]].KeyType)) // it was validated
+		// it was validated
+		settings.KeyType, _ = sortkey.ParseKeyType(string(messages[p.places[typed]].KeyType))
 		var err error
 		cur, _, err = s.makeFor(ctx, p.queue, settings, func(unmade Cursor) bool {
 			return slices.ContainsFunc(p.places, func(i int) bool {
@@ -78,14 +80,16 @@ func (s *Sorter) makeKeyed(ctx context.Context, messages []Message, p *part, cur
 				`with its first message, or make it with PUT /queues {"kind": "keyed", "keyType": "time"}`,
 		}
 	case !keyed(cur):
-		return Cursor{}, &InvalidError{Field: "key", Code: invalid.Misplaced, Problem: "must not be given: " + cur.Settings.Kind.takes(), Queue: p.queue}
+		return Cursor{}, &InvalidError{Field: "key", Code: invalid.Misplaced,
+			Problem: "must not be given: " + cur.Settings.Kind.takes(), Queue: p.queue}
 	}
 	return cur, nil
 }
 
 // keyAll makes the arrivals of messages with keys. One that is in the call twice is one; two
 // different ones under one key and id are refused, but for the first.
-func (s *Sorter) keyAll(ctx context.Context, messages []Message, places []int, cur Cursor) []*incoming {
+func (s *Sorter) keyAll(ctx context.Context, messages []Message, places []int,
+	cur Cursor) []*incoming {
 	made := make([]*incoming, len(places))
 	s.forEach(len(places), func(n int) {
 		m := messages[places[n]]
@@ -107,7 +111,8 @@ func (s *Sorter) keyAll(ctx context.Context, messages []Message, places []int, c
 			twin.places = append(twin.places, a.places...)
 			continue
 		default:
-			a.result.Err = &InvalidError{Field: "id", Code: invalid.Clash, Problem: "is that of another message of the call with the same key", Queue: a.Queue}
+			a.result.Err = &InvalidError{Field: "id", Code: invalid.Clash,
+				Problem: "is that of another message of the call with the same key", Queue: a.Queue}
 		}
 		all = append(all, a)
 	}
@@ -120,8 +125,10 @@ func (s *Sorter) keyOf(m Message, cur Cursor) (*incoming, error) {
 	a := newIncoming(m, 0)
 	of := cur.Settings.KeyType
 	if m.KeyType != "" && m.KeyType != of {
-		if written, _ := sortkey.ParseKeyType(string(m.KeyType)); written != of { // with spaces it is the same
-			return a, &InvalidError{Field: "keyType", Code: invalid.Clash, Problem: "is not that of the queue, " + string(of), Queue: m.Queue}
+		// with spaces it is the same
+		if written, _ := sortkey.ParseKeyType(string(m.KeyType)); written != of {
+			return a, &InvalidError{Field: "keyType", Code: invalid.Clash,
+				Problem: "is not that of the queue, " + string(of), Queue: m.Queue}
 		}
 	}
 	key, err := of.Key(m.KeyParts...)

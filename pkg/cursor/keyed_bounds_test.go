@@ -43,7 +43,8 @@ func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
 	}
 	items := b.counted()
 	b.sorter = b.process(cursor.Options{})
-	b.want("the first again, and a late one", b.putKeyed(keyedOf("b0000", "x"), keyedOf("a", "1")), "duplicate 1, advanced 1921 late")
+	b.want("the first again, and a late one", b.putKeyed(keyedOf("b0000", "x"), keyedOf("a", "1")),
+		"duplicate 1, advanced 1921 late")
 	n := items["query order items"]
 	check.That(t, n <= 20, "%d order items of 79 were read", n)
 }
@@ -137,7 +138,8 @@ func TestTheTimeIsUpBehindEachRequest(t *testing.T) {
 		_, err = s.Sweep(ctx, cursor.SweepOptions{Segments: 1})
 		return true, err // it may have left the queue to the next one
 	}
-	run := func(t *testing.T, do func(context.Context, *cursor.Sorter) (bool, error), k int, slow time.Duration) (happened bool) {
+	run := func(t *testing.T, do func(context.Context, *cursor.Sorter) (bool, error), k int,
+		slow time.Duration) (happened bool) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 		b.putKeyed(keyedOf("y", "1"))
 		b.settle(sortkey.EverySortKey)

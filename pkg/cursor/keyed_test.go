@@ -91,14 +91,16 @@ func (b *bench) later(d time.Duration) { b.now = b.now.Add(d) }
 // TestMessagesComeOutByTheirKeys once their window is over, and what is late behind them.
 func TestMessagesComeOutByTheirKeys(t *testing.T) {
 	b := newBench(t, nil)
-	b.want("put", b.putKeyed(keyedOf("c", "1"), keyedOf("a", "1"), keyedOf("b", "1")), "waiting 14, waiting 14, waiting 14")
+	b.want("put", b.putKeyed(keyedOf("c", "1"), keyedOf("a", "1"), keyedOf("b", "1")),
+		"waiting 14, waiting 14, waiting 14")
 	b.want("at once", b.settle(sortkey.EverySortKey), "0 placed, 3 waiting")
 	b.later(3 * time.Second)
 	b.want("a later one", b.putKeyed(keyedOf("b", "2"), keyedOf("d", "1")), "waiting 17, waiting 17")
 	b.later(2 * time.Second)
 	b.want("when the first are due", b.settle(sortkey.EverySortKey), "4 placed, 1 waiting")
 	b.want("log", b.keyedLog(), "a1 b1 b2 c1")
-	b.want("late, repeated, and again", b.putKeyed(keyedOf("a", "2"), keyedOf("a", "1"), keyedOf("d", "1"), keyedOf("c", "2")), "advanced 5 late, duplicate 1, duplicate 17, waiting 19")
+	b.want("late, repeated, and again", b.putKeyed(keyedOf("a", "2"), keyedOf("a", "1"),
+		keyedOf("d", "1"), keyedOf("c", "2")), "advanced 5 late, duplicate 1, duplicate 17, waiting 19")
 	b.want("the late one again", b.putKeyed(keyedOf("a", "2")), "duplicate 5 late")
 	b.want("the rest", b.settleLater(), "2 placed")
 	b.want("log", b.keyedLog(), "a1 b1 b2 c1 a2! c2 d1")
@@ -113,7 +115,8 @@ func TestLateMessagesAreDropped(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Late, s.Settle = cursor.LateDrop, 0 }))
 	b.want("put", b.putKeyed(keyedOf("b", "1")), "waiting 09")
 	b.want("settled at once", b.settle(sortkey.EverySortKey), "1 placed")
-	b.want("late", b.putKeyed(keyedOf("a", "1"), keyedOf("a", "1")), "dropped 2 late, duplicate 2 late")
+	b.want("late", b.putKeyed(keyedOf("a", "1"), keyedOf("a", "1")),
+		"dropped 2 late, duplicate 2 late")
 	var equal []string
 	for i := range 20 {
 		equal = append(equal, b.putKeyed(keyedOf("b", fmt.Sprint("x", i))))
@@ -197,7 +200,8 @@ func TestALookAtTheWhole(t *testing.T) {
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
 	check.Get(b.tables.Do(t.Context(), ddb.Update{
 		Op:  ddb.Op{Op: "look at the whole", Table: &cursor.Names{}.Tables()[1]},
-		Key: ddb.Fields{"queue": ddb.Text("q")}.Item(), Do: []ddb.Action{ddb.Path("low").Set(ddb.Blob([]byte{0}))},
+		Key: ddb.Fields{"queue": ddb.Text("q")}.Item(),
+		Do:  []ddb.Action{ddb.Path("low").Set(ddb.Blob([]byte{0}))},
 	}))
 	b.want("settle", b.settle(sortkey.EverySortKey), "1 placed")
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
@@ -268,7 +272,8 @@ func TestTheSweepSettles(t *testing.T) {
 		t.Errorf("before the window is over: %+v", r)
 	}
 	b.later(7 * time.Second)
-	if r := sweep(); r.Placed != 2 || r.Waiting != 0 || r.Overdue != 2*time.Second || overdue["q"] != r.Overdue {
+	if r := sweep(); r.Placed != 2 || r.Waiting != 0 || r.Overdue != 2*time.Second ||
+		overdue["q"] != r.Overdue {
 		t.Errorf("after it: %+v, %v", r, overdue)
 	}
 	b.putKeyed(keyedOf("a", "1"), keyedOf("a", "2"))

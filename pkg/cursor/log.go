@@ -62,7 +62,8 @@ func (a *incoming) finish(err error) {
 		a.result.Outcome = Stale
 	case a.found:
 		a.result.Outcome = Duplicate
-		a.result.Late, a.result.Unlinked, a.result.Placed = a.at.Has(queuelog.MarkLate), a.at.Has(queuelog.MarkUnlinked), a.placed
+		a.result.Late, a.result.Unlinked, a.result.Placed = a.at.Has(queuelog.MarkLate),
+			a.at.Has(queuelog.MarkUnlinked), a.placed
 		switch {
 		case a.mine && a.at.Has(queuelog.MarkDropped):
 			a.result.Outcome = Dropped
@@ -135,7 +136,8 @@ func (s *Sorter) storeAll(ctx context.Context, all []*incoming, cur Cursor) {
 // storeArrival is step 1: the arrival is stored, or what is stored under its key is looked at. It
 // has no place yet.
 func (s *Sorter) storeArrival(ctx context.Context, a *incoming, cur Cursor) error {
-	a.Op, a.EnqueuedAt, a.ExpiresOn, a.Seen = s.newOp(), ddb.ToMillis(s.now()), s.expiry(), cur.Position
+	a.Op, a.EnqueuedAt, a.ExpiresOn, a.Seen = s.newOp(), ddb.ToMillis(s.now()), s.expiry(),
+		cur.Position
 	there, err := s.store.PutArrival(ctx, a.Arrival)
 	if err != nil {
 		return err
@@ -160,7 +162,8 @@ func (s *Sorter) storeArrival(ctx context.Context, a *incoming, cur Cursor) erro
 // (an order item is missing, or the arrival has seen a position that the queue has not had, since
 // tables were restored) is stale: another place would be a second one. searched reports that order
 // items were read.
-func (s *Sorter) lookUp(ctx context.Context, all []*incoming, cur Cursor) (searched bool, err error) {
+func (s *Sorter) lookUp(ctx context.Context, all []*incoming,
+	cur Cursor) (searched bool, err error) {
 	byKey := make(map[sortkey.SortKey]*incoming, len(all))
 	for _, a := range all {
 		if a.Seen > cur.Position {
@@ -225,7 +228,8 @@ func (s *Sorter) keepStored(ctx context.Context, all []*incoming) []error {
 // During the two requests of a flush each of w other writers gets about one allocation, for which
 // there is room in the tail.
 func (s *Sorter) flushAfter(ctx context.Context, cur Cursor, entries int) {
-	if now := cur.Tail.Len(); now < queuelog.OrderItemEntries || now-entries >= queuelog.OrderItemEntries {
+	if now := cur.Tail.Len(); now < queuelog.OrderItemEntries ||
+		now-entries >= queuelog.OrderItemEntries {
 		return
 	}
 	// The places are given: a failure is for those who find no room.
@@ -238,7 +242,8 @@ func (s *Sorter) flush(ctx context.Context, cur Cursor, most int) (Cursor, error
 	for cur.Tail.Len() > most {
 		// Where another trims first, and moves, the tail is as long again.
 		var err error
-		if cur, err = s.flushItems(ctx, cur, max(1, (cur.Tail.Len()-1)/queuelog.OrderItemEntries)); err != nil {
+		if cur, err = s.flushItems(ctx, cur,
+			max(1, (cur.Tail.Len()-1)/queuelog.OrderItemEntries)); err != nil {
 			return Cursor{}, err
 		}
 	}
@@ -255,12 +260,14 @@ func (s *Sorter) flushItems(ctx context.Context, cur Cursor, n int) (Cursor, err
 		var first queuelog.Tail
 		first, rest = rest.First(queuelog.OrderItemEntries)
 		last += first.Seqs()
-		items[i] = queuelog.OrderItem{Queue: cur.Queue, Last: last, Entries: first, ExpiresOn: s.orderExpiry()}
+		items[i] = queuelog.OrderItem{Queue: cur.Queue, Last: last, Entries: first,
+			ExpiresOn: s.orderExpiry()}
 	}
 	s.forEach(n, func(i int) {
 		there, err := s.store.PutOrderItem(ctx, items[i])
 		if err == nil && there.Entries != items[i].Entries {
-			err = fmt.Errorf("queue %q: the order item up to seq %d is not what the cursor's tail says", cur.Queue, items[i].Last)
+			err = fmt.Errorf("queue %q: the order item up to seq %d is not what the cursor's tail says",
+				cur.Queue, items[i].Last)
 		}
 		errs[i] = err
 	})

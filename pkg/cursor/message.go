@@ -135,15 +135,18 @@ func (m *Message) Validate() error {
 	size := 0
 	for name, value := range m.Attributes {
 		if name == "" || !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return invalid.New(invalid.Malformed, "attributes", "must have non-empty names and be valid UTF-8")
+			return invalid.New(invalid.Malformed, "attributes",
+				"must have non-empty names and be valid UTF-8")
 		}
 		size += len(name) + len(value)
 	}
 	if size > MaxAttributes {
-		return invalid.New(invalid.TooLarge, "attributes", fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes))
+		return invalid.New(invalid.TooLarge, "attributes",
+			fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes))
 	}
 	if m.Kind != KindNumbered && m.Kind != KindArrival {
-		return invalid.New(invalid.Clash, "kind", "must be arrival beside a seq, or be left out: it is "+m.Kind.String())
+		return invalid.New(invalid.Clash, "kind", "must be arrival beside a seq, or be left out: it is "+
+			m.Kind.String())
 	}
 	if err := m.validateWay(); err != nil {
 		return err
@@ -196,11 +199,13 @@ func ValidateQueue(queue string) error {
 	case queue == "":
 		return invalid.New(invalid.Missing, "queue", "is missing: it must be a name of 1 to 1024 bytes")
 	case len(queue) > MaxQueueName:
-		return invalid.New(invalid.TooLarge, "queue", fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName))
+		return invalid.New(invalid.TooLarge, "queue",
+			fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName))
 	case !utf8.ValidString(queue):
 		return invalid.New(invalid.Malformed, "queue", "is not valid UTF-8")
 	case strings.HasPrefix(queue, reserved):
-		return invalid.New(invalid.Malformed, "queue", fmt.Sprintf("must not begin with %q: items of the stack's own are there", reserved))
+		return invalid.New(invalid.Malformed, "queue",
+			fmt.Sprintf("must not begin with %q: items of the stack's own are there", reserved))
 	}
 	return nil
 }

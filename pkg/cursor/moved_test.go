@@ -19,8 +19,10 @@ func TestMoved(t *testing.T) {
 	store := cursor.NewMemory()
 	other := check.Get(cursor.New(store, nil))
 	sorter := check.Get(cursor.New(store, &cursor.Options{
-		Now:   func() time.Time { return now },
-		Moved: func(queue string, position int64) { moved = append(moved, fmt.Sprint(queue, " ", position)) },
+		Now: func() time.Time { return now },
+		Moved: func(queue string, position int64) {
+			moved = append(moved, fmt.Sprint(queue, " ", position))
+		},
 		ForEach: func(n int, do func(int)) {
 			for i := range n {
 				do(i)
@@ -44,9 +46,11 @@ func TestMoved(t *testing.T) {
 	expect("what fills a gap", "n 2")
 	put(cursor.Message{Queue: "n", Seq: 1})
 	expect("a duplicate")
-	put(cursor.Message{Queue: "n", Seq: 3}, cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "1"}, cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "2"})
+	put(cursor.Message{Queue: "n", Seq: 3}, cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "1"},
+		cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "2"})
 	expect("several", "n 3", "a 2")
-	if r := other.Put(t.Context(), cursor.Message{Queue: "n", Seq: 4})[0]; r.Outcome != cursor.Advanced {
+	if r := other.Put(t.Context(),
+		cursor.Message{Queue: "n", Seq: 4})[0]; r.Outcome != cursor.Advanced {
 		t.Fatal(r)
 	}
 	put(cursor.Message{Queue: "n", Seq: 4})

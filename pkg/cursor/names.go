@@ -91,7 +91,8 @@ func (n Names) Validate() error {
 		}
 		for _, taken := range fixedAttributes {
 			if ddb.Path(key.name) == taken {
-				return invalid.New(invalid.Misplaced, key.field, "must not be "+string(taken)+": another attribute has that name")
+				return invalid.New(invalid.Misplaced, key.field,
+					"must not be "+string(taken)+": another attribute has that name")
 			}
 		}
 	}

@@ -28,7 +28,8 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 		items := b.orderItems()
 		check.Need(t, len(items) == 1, "%d order items, want 1", len(items))
 		for i := range items[0].Entries.Len() {
-			found, _, err := b.memory.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
+			found, _, err := b.memory.Inside().Arrivals(t.Context(),
+				queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
 			check.Need(t, err == nil && len(found) == 1, "%v, %v", found, err)
 			if least := found[0].ExpiresOn.Add(time.Hour); items[0].ExpiresOn.Before(least) {
 				t.Errorf("the order item expires %v, want %v or later", items[0].ExpiresOn, least)

@@ -47,7 +47,8 @@ func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
 	for _, want := range []struct {
 		deleted int
 		err     error
-	}{{5, cursor.ErrThrottled}, {3, cursor.ErrThrottled}, {1, cursor.ErrThrottled}, {1, nil}, {0, nil}} {
+	}{{5, cursor.ErrThrottled}, {3, cursor.ErrThrottled}, {1, cursor.ErrThrottled}, {1, nil},
+		{0, nil}} {
 		deleted, err := s.Steps().DeleteUpTo(t.Context(), "numbered", 10, 100)
 		check.That(t, deleted == want.deleted && errors.Is(err, want.err),
 			"%d deleted, error %v; want %d, %v", deleted, err, want.deleted, want.err)

@@ -38,9 +38,10 @@ func (b *bounded) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 // invocation is a process that dies after so many requests.
 func (b *bench) invocation(requests int) *cursor.Sorter {
 	b.t.Helper()
-	s := check.Get(cursor.New(storeOn(b.t, &bounded{b.engine, requests}, cursor.Names{}), &cursor.Options{
-		Now: func() time.Time { return b.now }, ForEach: fanout.OneByOne,
-	}))
+	s := check.Get(cursor.New(storeOn(b.t, &bounded{b.engine, requests}, cursor.Names{}),
+		&cursor.Options{
+			Now: func() time.Time { return b.now }, ForEach: fanout.OneByOne,
+		}))
 	return s
 }
 
@@ -93,7 +94,8 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 		{300, 30_000, false, 9},
 		{3000, 100, true, 40},
 	} {
-		t.Run(fmt.Sprintf("%d of %d bytes, on record %v, %d requests", c.count, c.size, c.recorded, c.requests), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d of %d bytes, on record %v, %d requests", c.count, c.size, c.recorded,
+			c.requests), func(t *testing.T) {
 			b := newBench(t, nil)
 			b.parked(2, c.count, c.size, c.recorded)
 			meter := ddbtest.NewMeter(b.tables)
@@ -131,7 +133,8 @@ func TestGapsReadsWhatItMust(t *testing.T) {
 	b.parked(3, 12_000, 100, true)
 	meter := ddbtest.NewMeter(b.tables)
 	b.engine = meter
-	for limit, most := range map[int]ddbtest.Total{1: {Reads: 2, Units: ddb.Units{Reads: 2}}, 100: {Reads: 9, Units: ddb.Units{Reads: 500}}} {
+	for limit, most := range map[int]ddbtest.Total{1: {Reads: 2, Units: ddb.Units{Reads: 2}},
+		100: {Reads: 9, Units: ddb.Units{Reads: 500}}} {
 		list, err := b.process(cursor.Options{}).Gaps(t.Context(), "q", limit)
 		cost := meter.Take()
 		check.That(t, err == nil && len(list.Gaps) == 1 &&

@@ -11,7 +11,8 @@ import (
 
 // arrivalQueue is the queue's cursor if it is in arrival order, or a keyed one, with a position of
 // upTo or more. It makes no request where what is remembered answers it.
-func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (cur Cursor, arrival bool, err error) {
+func (s *Sorter) arrivalQueue(ctx context.Context, queue string,
+	upTo int64) (cur Cursor, arrival bool, err error) {
 	cur, known := s.seen.get(queue)
 	if known && numbered(cur) {
 		return cur, false, nil
@@ -38,12 +39,14 @@ type orderPart struct {
 //
 // Reads are eventually consistent, and strong where such a read did not show an order item that
 // must be there.
-func (s *Sorter) parts(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
+func (s *Sorter) parts(ctx context.Context, cur Cursor,
+	after, upTo int64) iter.Seq2[orderPart, error] {
 	return func(yield func(orderPart, error) bool) {
 		expect, strong := after, false
 		for expect < min(upTo, cur.TailFrom) {
 			page, err := s.store.OrderItems(ctx, queuelog.Query{
-				Queue: cur.Queue, First: expect + 1, Last: cur.TailFrom, Limit: itemsFor(expect, upTo), Strong: strong,
+				Queue: cur.Queue, First: expect + 1, Last: cur.TailFrom, Limit: itemsFor(expect, upTo),
+				Strong: strong,
 			})
 			if err != nil {
 				yield(orderPart{}, err)
@@ -78,16 +81,19 @@ func itemsFor(after, upTo int64) int {
 }
 
 // partsDown is parts from above, read strongly. It ends where an order item is missing.
-func (s *Sorter) partsDown(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
+func (s *Sorter) partsDown(ctx context.Context, cur Cursor,
+	after, upTo int64) iter.Seq2[orderPart, error] {
 	return func(yield func(orderPart, error) bool) {
-		if upTo > cur.TailFrom && cur.Tail != "" && !yield(orderPart{after: cur.TailFrom, entries: cur.Tail}, nil) {
+		if upTo > cur.TailFrom && cur.Tail != "" &&
+			!yield(orderPart{after: cur.TailFrom, entries: cur.Tail}, nil) {
 			return
 		}
 		// The order item of upTo may end behind it, the topmost one ends at TailFrom: all that is
 		// needed starts at or before upTo.
 		last := cur.TailFrom
 		if upTo < last {
-			page, err := s.store.OrderItems(ctx, queuelog.Query{Queue: cur.Queue, First: upTo, Last: cur.TailFrom, Limit: 1, Strong: true})
+			page, err := s.store.OrderItems(ctx,
+				queuelog.Query{Queue: cur.Queue, First: upTo, Last: cur.TailFrom, Limit: 1, Strong: true})
 			if err != nil {
 				yield(orderPart{}, err)
 				return
@@ -99,7 +105,8 @@ func (s *Sorter) partsDown(ctx context.Context, cur Cursor, after, upTo int64) i
 		}
 		for last > after {
 			page, err := s.store.OrderItems(ctx, queuelog.Query{
-				Queue: cur.Queue, First: after + 1, Last: last, Limit: itemsFor(after, last), Strong: true, Backwards: true,
+				Queue: cur.Queue, First: after + 1, Last: last, Limit: itemsFor(after, last), Strong: true,
+				Backwards: true,
 			})
 			if err != nil {
 				yield(orderPart{}, err)
@@ -131,7 +138,9 @@ func (p orderPart) within(after, upTo int64) []place {
 
 // notDropped are the places whose messages are delivered.
 func notDropped(places []place) []place {
-	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.Has(queuelog.MarkDropped) })
+	return slices.DeleteFunc(slices.Clone(places), func(p place) bool {
+		return p.Has(queuelog.MarkDropped)
+	})
 }
 
 // maxArrivals is how many arrivals one request reads.
@@ -142,7 +151,8 @@ const maxArrivals = 100
 // empty entries neither.
 //
 // Reads are eventually consistent, and strong for what such a read does not show; or all strong.
-func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, headsOnly, strong bool) (map[queuelog.Entry]Arrival, error) {
+func (s *Sorter) arrivals(ctx context.Context, queue string, places []place,
+	headsOnly, strong bool) (map[queuelog.Entry]Arrival, error) {
 	found := make(map[queuelog.Entry]Arrival, len(places))
 	places = notDropped(places)
 	if len(places) > 0 && places[0].Has(queuelog.MarkKeyed) {
@@ -164,7 +174,8 @@ func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, hea
 		}
 		for len(keys) > 0 {
 			batch := keys[:min(len(keys), maxArrivals)]
-			read, left, err := s.store.Arrivals(ctx, queuelog.ArrivalQuery{Queue: queue, Keys: batch, Strong: strong, HeadsOnly: headsOnly})
+			read, left, err := s.store.Arrivals(ctx,
+				queuelog.ArrivalQuery{Queue: queue, Keys: batch, Strong: strong, HeadsOnly: headsOnly})
 			if err != nil {
 				return nil, err
 			}

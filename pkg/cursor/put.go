@@ -101,7 +101,8 @@ func group(messages []Message) ([]*part, error) {
 				field = "id"
 			}
 			return nil, invalid.Within("messages", i, &InvalidError{
-				Field: field, Code: invalid.Clash, Problem: "which is a different message", Twin: &invalid.Element{List: "messages", Index: at},
+				Field: field, Code: invalid.Clash, Problem: "which is a different message",
+				Twin: &invalid.Element{List: "messages", Index: at},
 			})
 		case p.kind == KindArrival:
 			arrivals[name].places = append(arrivals[name].places, i)
@@ -146,7 +147,8 @@ func (p *part) mixed(way Kind, place int) error {
 
 // newIncoming is the arrival of a message without a seq, the first of those with its PutID.
 func newIncoming(m Message, place int) *incoming {
-	a := &incoming{Arrival: Arrival{Queue: m.Queue, ID: m.name(), Prev: m.Prev}, together: m.PutID != ""}
+	a := &incoming{Arrival: Arrival{Queue: m.Queue, ID: m.name(), Prev: m.Prev},
+		together: m.PutID != ""}
 	if !a.together {
 		m.ID = ""
 	}
@@ -186,7 +188,9 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.takes())
 	}
 	// A caller that gets FULL may give up: memory is not good enough for that.
-	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) {
+	if err == nil && slices.ContainsFunc(places, func(i int) bool {
+		return !cur.fits(messages[i].Seq)
+	}) {
 		cur, err = s.readCursor(ctx, queue)
 	}
 	if err != nil {
@@ -247,7 +251,8 @@ func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
 // be.
 //
 // Two that name other first seqs: the first one's cursor counts, and the other is refused by it.
-func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int, kind Kind) (cur Cursor, there bool, err error) {
+func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int,
+	kind Kind) (cur Cursor, there bool, err error) {
 	queue := messages[places[0]].Queue
 	if cur, err = s.lookOnly(ctx, queue); err != nil || cur.Exists() {
 		return cur, true, err
@@ -269,7 +274,8 @@ func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int
 // makeFor makes a queue's cursor if one of the messages would be taken then, so that a sweep over
 // all cursors finds every queue that has a message. Otherwise there is false, and the cursor is
 // what it would be; or that of who made the queue first.
-func (s *Sorter) makeFor(ctx context.Context, queue string, settings Settings, taken func(unmade Cursor) bool) (cur Cursor, there bool, err error) {
+func (s *Sorter) makeFor(ctx context.Context, queue string, settings Settings,
+	taken func(unmade Cursor) bool) (cur Cursor, there bool, err error) {
 	unmade := newCursor(queue, settings, s.now())
 	if taken(unmade) {
 		cur, err = s.create(ctx, queue, settings)
@@ -300,7 +306,8 @@ func firstOf(messages []Message, places []int, otherwise int64) int64 {
 
 // refusedNew is the answer for a message that is refused by a queue that is not there.
 func refusedNew(m Message, unmade Cursor) Result {
-	r := Result{Queue: m.Queue, Seq: m.Seq, Outcome: Stale, NoQueue: true, First: unmade.Settings.First, Old: unmade.Position, New: unmade.Position}
+	r := Result{Queue: m.Queue, Seq: m.Seq, Outcome: Stale, NoQueue: true,
+		First: unmade.Settings.First, Old: unmade.Position, New: unmade.Position}
 	switch {
 	case m.Seq <= unmade.Position:
 	case !numbered(unmade):

@@ -49,7 +49,8 @@ func (w *waitCount) add(a Arrival, settle time.Duration) {
 func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (w waitCount, err error) {
 	switch {
 	case keyed(cur):
-		page, err := s.store.Waiting(ctx, queuelog.WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: sortkey.EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
+		page, err := s.store.Waiting(ctx, queuelog.WaitingQuery{Queue: cur.Queue, After: cur.High,
+			UpTo: sortkey.EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
 		w.More = page.More
 		for _, a := range page.Waiting {
 			w.add(a, cur.Settings.Settle)

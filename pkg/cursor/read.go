@@ -13,14 +13,16 @@ import (
 //
 // Reads are eventually consistent, at half the price, and strong only where such a read did not
 // show a message that must be there. A page is read when the one before it has been taken.
-func (s *Sorter) Read(ctx context.Context, queue string, after, upTo int64) iter.Seq2[Message, error] {
+func (s *Sorter) Read(ctx context.Context, queue string,
+	after, upTo int64) iter.Seq2[Message, error] {
 	cur, _ := s.seen.get(queue)
 	return s.readFrom(ctx, cur, queue, after, upTo)
 }
 
 // readFrom is Read where a cursor of the queue is at hand, or the zero Cursor. A queue of which
 // nothing is known is taken for a numbered one until something is not where it would be.
-func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, upTo int64) iter.Seq2[Message, error] {
+func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string,
+	after, upTo int64) iter.Seq2[Message, error] {
 	arrivalOrder := cur.Exists() && !numbered(cur)
 	if arrivalOrder && cur.Position >= upTo {
 		return s.readArrivals(ctx, cur, after, upTo)
@@ -40,7 +42,8 @@ func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, 
 					return
 				}
 			}
-			page, err := s.store.Messages(ctx, queuelog.Query{Queue: queue, First: expect + 1, Last: upTo, Strong: strong})
+			page, err := s.store.Messages(ctx,
+				queuelog.Query{Queue: queue, First: expect + 1, Last: upTo, Strong: strong})
 			if err != nil {
 				yield(Message{}, err)
 				return

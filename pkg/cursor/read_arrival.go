@@ -12,9 +12,11 @@ const readPage = 1 << 20
 
 // readArrivals is Read of a queue in arrival order: first the places, then the arrivals that have
 // them.
-func (s *Sorter) readArrivals(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[Message, error] {
+func (s *Sorter) readArrivals(ctx context.Context, cur Cursor,
+	after, upTo int64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
-		reader := arrivalReader{sorter: s, cur: cur, expect: after, upTo: upTo, most: defaultBatchSize, yield: yield}
+		reader := arrivalReader{sorter: s, cur: cur, expect: after, upTo: upTo, most: defaultBatchSize,
+			yield: yield}
 		var places []place
 		for part, err := range s.parts(ctx, cur, after, upTo) {
 			if err != nil {
@@ -62,7 +64,8 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 		size := 1
 		for _, p := range page {
 			if p.Has(queuelog.MarkDropped) {
-				dropped := Message{Queue: r.cur.Queue, Seq: p.seqs.To, Key: p.Key.Key(), Late: p.Has(queuelog.MarkLate), Tombstone: "dropped: it came too late"}
+				dropped := Message{Queue: r.cur.Queue, Seq: p.seqs.To, Key: p.Key.Key(),
+					Late: p.Has(queuelog.MarkLate), Tombstone: "dropped: it came too late"}
 				if p.Has(queuelog.MarkRestart) {
 					dropped.Tombstone = "the keys begin anew behind it"
 				}

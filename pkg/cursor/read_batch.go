@@ -31,7 +31,8 @@ type Bound struct {
 // A cursor of the queue that is at hand, such as that of a record ([AdvanceOf]), or the zero
 // Cursor: however old it is, it saves a strong read of the cursor where that is needed and its
 // position is upTo or more: what it says of seqs that it is past is so for ever.
-func (s inside) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
+func (s inside) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after, upTo int64,
+	bounds ...Bound) (Batch, error) {
 	if seen, ok := s.seen.get(queue); ok && seen.Position >= upTo || !cur.Exists() || cur.Erased() {
 		return s.readBatch(ctx, seen, queue, after, upTo, bounds...)
 	}
@@ -46,7 +47,8 @@ func (s inside) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after
 }
 
 // readBatch is ReadBatchAt where a cursor of the queue is at hand, or the zero Cursor.
-func (s *Sorter) readBatch(ctx context.Context, cur Cursor, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
+func (s *Sorter) readBatch(ctx context.Context, cur Cursor, queue string, after, upTo int64,
+	bounds ...Bound) (Batch, error) {
 	batch, full := Batch{Queue: queue, From: after, To: after}, counter(bounds)
 	for m, err := range s.readFrom(ctx, cur, queue, after, upTo) {
 		if err != nil {

@@ -17,7 +17,8 @@ const minWaiting = 16
 // queries over what lies between the first and the last of them, into found. What else lies there
 // is passed over: what came late, or waits still. Late ones are read by their keys, as is what a
 // query did not show.
-func (s *Sorter) inOrder(ctx context.Context, queue string, places []place, found map[queuelog.Entry]Arrival, headsOnly, strong bool) error {
+func (s *Sorter) inOrder(ctx context.Context, queue string, places []place,
+	found map[queuelog.Entry]Arrival, headsOnly, strong bool) error {
 	want := map[sortkey.SortKey]queuelog.Entry{}
 	var first, last sortkey.SortKey
 	for _, p := range places {
@@ -37,7 +38,8 @@ func (s *Sorter) inOrder(ctx context.Context, queue string, places []place, foun
 	for more && len(want) > 0 {
 		// Twice as many as are wanted: where more strays lie between, the keys are cheaper.
 		left := len(want)
-		page, err := s.store.Waiting(ctx, queuelog.WaitingQuery{Queue: queue, After: after, UpTo: last, Limit: 2*left + minWaiting, Strong: strong, HeadsOnly: headsOnly})
+		page, err := s.store.Waiting(ctx, queuelog.WaitingQuery{Queue: queue, After: after, UpTo: last,
+			Limit: 2*left + minWaiting, Strong: strong, HeadsOnly: headsOnly})
 		if err != nil {
 			return err
 		}

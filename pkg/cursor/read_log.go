@@ -21,11 +21,13 @@ const (
 // A place stands soon after what its message has seen. So it begins with as many order items as a
 // read unit shows, and each further page has twice as many. It reads behind the least that is left:
 // an old place that is found is no reason to read on.
-func (s *Sorter) readLog(ctx context.Context, cur Cursor, least func() int64, show func(entries queuelog.Tail, after int64)) (unknown int64, err error) {
+func (s *Sorter) readLog(ctx context.Context, cur Cursor, least func() int64,
+	show func(entries queuelog.Tail, after int64)) (unknown int64, err error) {
 	from := least()
 	unknown = from
 	for limit := orderItemsOfUnit; from < cur.TailFrom; limit = min(2*limit, maxOrderItems) {
-		page, err := s.store.OrderItems(ctx, queuelog.Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Limit: limit, Strong: true})
+		page, err := s.store.OrderItems(ctx, queuelog.Query{Queue: cur.Queue, First: from + 1,
+			Last: cur.TailFrom, Limit: limit, Strong: true})
 		if err != nil {
 			return 0, err
 		}

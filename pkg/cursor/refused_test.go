@@ -61,21 +61,25 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	b.fill("a", 10)
 	ahead := arrival("ahead")
 	b.engine = noAllocations(b.tables)
-	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), ahead); !errors.Is(err, errNoAllocations) {
+	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), ahead); !errors.Is(err,
+		errNoAllocations) {
 		t.Fatal(err)
 	}
-	stored, _, err := b.memory.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{sortkey.HashOf("ahead")}})
+	stored, _, err := b.memory.Inside().Arrivals(t.Context(),
+		queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{sortkey.HashOf("ahead")}})
 	check.Need(t, err == nil && len(stored) == 1, "%v, %v", stored, err)
 	restored := newBench(t, nil)
 	restored.fill("other", 4)
 	check.Get(restored.memory.Inside().PutArrival(t.Context(), stored[0]))
 	for range 2 {
-		if r, err := restored.appendPatiently(ahead); err == nil || !strings.Contains(err.Error(), "the position is 4") {
+		if r, err := restored.appendPatiently(ahead); err == nil ||
+			!strings.Contains(err.Error(), "the position is 4") {
 			t.Errorf("%+v, error %v; want one that names the position", r, err)
 		}
 	}
 	// The others of its call are not held up.
-	results, err := appendGroup(t.Context(), restored.process(cursor.Options{}), []request{arrival("b"), ahead, arrival("c")})
+	results, err := appendGroup(t.Context(), restored.process(cursor.Options{}),
+		[]request{arrival("b"), ahead, arrival("c")})
 	check.That(t, err == nil && results[1].Err != nil && answer(results[0]) == "advanced 5-5" &&
 		answer(results[2]) == "advanced 6-6", "%+v, %v", results, err)
 	// Once the queue has come so far, it gets its place, and only one.
@@ -93,7 +97,8 @@ func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}))
 	b.fill("a", 1)
 	place := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("late"), Count: 1, Seen: 0})
-	if _, given, err := b.memory.Inside().Allocate(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
+	if _, given, err := b.memory.Inside().Allocate(t.Context(), "q", place,
+		cursor.Range{From: first, To: first}, b.now); err != nil || !given {
 		t.Fatal(given, err)
 	}
 	if r, err := b.appendPatiently(arrival("late")); err == nil || errors.Is(err, errEndless) {

@@ -33,7 +33,8 @@ func (s *Sorter) RestartKeys(ctx context.Context, queue, op string) (Cursor, err
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
-	run := settling{sorter: s, queue: queue, upTo: sortkey.EverySortKey, goOn: margin.Half(ctx), closing: true}
+	run := settling{sorter: s, queue: queue, upTo: sortkey.EverySortKey, goOn: margin.Half(ctx),
+		closing: true}
 	for lost := 0; ; lost++ {
 		cur, err := s.readCursor(ctx, queue)
 		if err != nil || cur.RestartedBy(op) {
@@ -52,7 +53,8 @@ func (s *Sorter) RestartKeys(ctx context.Context, queue, op string) (Cursor, err
 		// What was stored beside the look is found behind Low, and late.
 		p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), 0, string(sortkey.TieBreak(op))
 		p.Entries = queuelog.NewTail(queuelog.Entry{
-			Key: p.High, Count: 1, Seen: queuelog.ShortSeen(cur.Position), Mark: queuelog.MarkKeyed | queuelog.MarkDropped | queuelog.MarkRestart,
+			Key: p.High, Count: 1, Seen: queuelog.ShortSeen(cur.Position),
+			Mark: queuelog.MarkKeyed | queuelog.MarkDropped | queuelog.MarkRestart,
 		})
 		cur, given, err := s.give(ctx, cur, p)
 		if err != nil || given {

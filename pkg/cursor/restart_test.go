@@ -29,7 +29,8 @@ func TestKeysBeginAnew(t *testing.T) {
 	b.restart("one")
 	b.want("log", b.keyedLog(), "b1 c1 |")
 	b.want("one that knows the queue from before", b.putKeyed(keyedOf("a", "1")), "advanced 4 late")
-	b.want("of the next era", b.putKeyed(keyedOf("b", "1"), keyedOf("a", "2")), "waiting 15, waiting 15")
+	b.want("of the next era", b.putKeyed(keyedOf("b", "1"), keyedOf("a", "2")),
+		"waiting 15, waiting 15")
 	b.later(5 * time.Second)
 	b.want("settled", b.settle(sortkey.EverySortKey), "2 placed")
 	b.want("log", b.keyedLog(), "b1 c1 | a1! a2 b1")
@@ -75,11 +76,12 @@ func TestACounterThatBeganAgain(t *testing.T) {
 	sweep := func() string {
 		t.Helper()
 		var said []string
-		check.Get(b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Segments: 1, Announce: func(_ context.Context, a cursor.Announcement) error {
-			_, at, _ := strings.Cut(a.ID, "/1/")
-			said = append(said, fmt.Sprint(a.Kind, " ", a.Late, " ", at))
-			return nil
-		}}))
+		check.Get(b.process(cursor.Options{}).Sweep(t.Context(),
+			cursor.SweepOptions{Segments: 1, Announce: func(_ context.Context, a cursor.Announcement) error {
+				_, at, _ := strings.Cut(a.ID, "/1/")
+				said = append(said, fmt.Sprint(a.Kind, " ", a.Late, " ", at))
+				return nil
+			}}))
 		return strings.Join(said, ", ")
 	}
 	late := func(from, to int) {

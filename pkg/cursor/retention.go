@@ -58,7 +58,8 @@ func (s inside) KeepUndelivered(ctx context.Context, queue string, after int64) 
 
 // keepAll pushes the expiry of each of the messages that is due. It returns how many it pushed, and
 // the highest that is not there any more; -1 where none exists.
-func (s *Sorter) keepAll(ctx context.Context, queue string, messages []Message) (pushed int, gone int64, err error) {
+func (s *Sorter) keepAll(ctx context.Context, queue string,
+	messages []Message) (pushed int, gone int64, err error) {
 	due := slices.DeleteFunc(messages, func(m Message) bool { return !s.expiresSoon(m.ExpiresOn) })
 	var mu sync.Mutex
 	gone = -1
@@ -110,7 +111,8 @@ func (s inside) KeepBack(ctx context.Context, queue string, after, upTo int64) (
 		return s.keepArrivalsBack(ctx, cur, after, upTo)
 	}
 	page, err := s.store.Messages(ctx, queuelog.Query{
-		Queue: queue, First: after + 1, Last: upTo, Limit: pieceSeqs, Strong: true, Backwards: true, HeadsOnly: true,
+		Queue: queue, First: after + 1, Last: upTo, Limit: pieceSeqs, Strong: true, Backwards: true,
+		HeadsOnly: true,
 	})
 	if err != nil {
 		return keptUpTo{}, err
@@ -146,7 +148,8 @@ func (s inside) Oldest(ctx context.Context, queue string) (head Message, found b
 	if arrival {
 		return s.oldestArrival(ctx, cur)
 	}
-	page, err := s.store.Messages(ctx, queuelog.Query{Queue: queue, First: 0, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
+	page, err := s.store.Messages(ctx,
+		queuelog.Query{Queue: queue, First: 0, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
 	if err != nil || len(page.Messages) == 0 {
 		return Message{}, false, err
 	}
@@ -194,7 +197,8 @@ func (s inside) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit 
 	deleted := 0
 	for deleted < limit {
 		page, err := s.store.Messages(ctx, queuelog.Query{
-			Queue: queue, First: 0, Last: upTo, Limit: min(maxDelete, limit-deleted), Strong: true, HeadsOnly: true,
+			Queue: queue, First: 0, Last: upTo, Limit: min(maxDelete, limit-deleted), Strong: true,
+			HeadsOnly: true,
 		})
 		if err != nil {
 			return deleted, err

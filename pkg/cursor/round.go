@@ -57,7 +57,8 @@ func (s *Sorter) round(ctx context.Context, walk walking) (r *round, due bool, e
 	case walk.Every > 0 && !last.Finished.IsZero() && now.Sub(last.Began) < walk.Every:
 		return r, false, nil
 	default:
-		r.progress = roundProgress{Name: walk.Name, Began: ddb.ToMillis(now), Since: last.Began, Finished: last.Finished}
+		r.progress = roundProgress{Name: walk.Name, Began: ddb.ToMillis(now), Since: last.Began,
+			Finished: last.Finished}
 		if last.Failed {
 			r.progress.Since = last.Since
 		}
@@ -145,7 +146,8 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	p := r.progress
 	is := Round{Age: r.now().Sub(p.Began), Unreadable: r.unreadable}
 	if len(p.Left) == 0 && !r.dirty {
-		is.Ended, is.Seen = true, tally.Tally{Sums: maps.Clone(p.Seen.Sums), Peaks: maps.Clone(p.Seen.Peaks)}
+		is.Ended, is.Seen = true,
+			tally.Tally{Sums: maps.Clone(p.Seen.Sums), Peaks: maps.Clone(p.Seen.Peaks)}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	return is, errors.Join(errs[:min(len(errs), maxErrors)]...)

@@ -22,7 +22,8 @@ func ParseSeq(text string) (int64, error) {
 	}
 	for _, c := range []byte(text) {
 		if c < '0' || c > '9' {
-			return 0, invalidSeq(invalid.Malformed, "is not an integer from 0 to 9223372036854775807 written in plain digits")
+			return 0, invalidSeq(invalid.Malformed,
+				"is not an integer from 0 to 9223372036854775807 written in plain digits")
 		}
 	}
 	seq, err := strconv.ParseInt(text, 10, 64)

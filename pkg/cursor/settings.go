@@ -168,7 +168,8 @@ func (s Settings) ofKind() Settings {
 func (s Settings) checkNew(change Change) error {
 	switch {
 	case s.Kind == KindKeyed && s.KeyType == "":
-		return invalid.New(invalid.Missing, "keyType", "is missing: a keyed queue is made with the type of its keys, such as time")
+		return invalid.New(invalid.Missing, "keyType",
+			"is missing: a keyed queue is made with the type of its keys, such as time")
 	case s.Kind != KindKeyed:
 		return change.checkUnkeyed()
 	}
@@ -185,9 +186,11 @@ func (c Change) checkAhead(s Settings) error {
 
 // checkUnkeyed reports a setting that only keyed queues have.
 func (c Change) checkUnkeyed() error {
-	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil, "clockAhead": c.ClockAhead != nil} {
+	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil,
+		"late": c.Late != nil, "clockAhead": c.ClockAhead != nil} {
 		if given {
-			return invalid.New(invalid.Misplaced, name, "must not be given: only queues of the kind keyed have it: leave it out")
+			return invalid.New(invalid.Misplaced, name,
+				"must not be given: only queues of the kind keyed have it: leave it out")
 		}
 	}
 	return nil
@@ -196,7 +199,8 @@ func (c Change) checkUnkeyed() error {
 // validate reports the first setting that is out of its bounds.
 func (s Settings) validate() error {
 	change := Change{
-		First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode, Kind: &s.Kind, Settle: &s.Settle,
+		First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode,
+		Kind: &s.Kind, Settle: &s.Settle,
 	}
 	if s.Late != "" {
 		change.Late = &s.Late
@@ -381,7 +385,8 @@ func (c *Change) Set(name, text string) error {
 		return nil
 	}
 	last := len(names) - 1
-	return invalid.New(invalid.Unknown, name, "is not a setting: "+strings.Join(names[:last], ", ")+" and "+names[last]+" are")
+	return invalid.New(invalid.Unknown, name, "is not a setting: "+strings.Join(names[:last], ", ")+
+		" and "+names[last]+" are")
 }
 
 // With is s with the changes made.

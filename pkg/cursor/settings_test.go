@@ -14,7 +14,8 @@ import (
 // Each setting has its name, by which it is read and set.
 func TestSettingsByTheirNames(t *testing.T) {
 	want := cursor.Settings{
-		Kind: cursor.KindKeyed, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second, MaxAhead: 3, Mode: cursor.ModeAsync,
+		Kind: cursor.KindKeyed, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second,
+		MaxAhead: 3, Mode: cursor.ModeAsync,
 		KeyType: "time", Settle: 7 * time.Second, Late: cursor.LateDrop, ClockAhead: 9 * time.Hour,
 	}
 	var change cursor.Change
@@ -31,12 +32,14 @@ func TestSettingsByTheirNames(t *testing.T) {
 }
 
 func TestSettingsThatCannotBeRead(t *testing.T) {
-	for name, text := range map[string]string{"kind": "fifo", "first": "-1", "gapAfter": "5", "maxAhead": "many", "MaxAhead": "1", "": "1"} {
+	for name, text := range map[string]string{"kind": "fifo", "first": "-1", "gapAfter": "5",
+		"maxAhead": "many", "MaxAhead": "1", "": "1"} {
 		var change cursor.Change
 		refuses(t, name, change.Set(name, text), name)
 	}
 	var change cursor.Change
-	if err := change.Set("maxAhead", "-1"); err == nil || !strings.Contains(err.Error(), "must be an integer from 1 to 10000000") {
+	if err := change.Set("maxAhead", "-1"); err == nil ||
+		!strings.Contains(err.Error(), "must be an integer from 1 to 10000000") {
 		t.Errorf("maxAhead -1: %v", err)
 	}
 	err := change.Set("other", "1")

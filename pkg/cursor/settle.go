@@ -122,7 +122,8 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if !keyed(l.cur) {
-		return false, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "is not settled: " + noKey, Queue: r.queue}
+		return false, &InvalidError{Field: "queue", Code: invalid.Clash,
+			Problem: "is not settled: " + noKey, Queue: r.queue}
 	}
 	defer func() {
 		r.done.Cursor = l.cur
@@ -142,7 +143,8 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 			// What was read below the watermark has its place: the next call begins behind it.
 			return false, l.raiseLow(ctx, min(after, l.first))
 		}
-		page, err := r.sorter.store.Waiting(ctx, queuelog.WaitingQuery{Queue: r.queue, After: after, UpTo: r.upTo, Strong: true, HeadsOnly: true})
+		page, err := r.sorter.store.Waiting(ctx,
+			queuelog.WaitingQuery{Queue: r.queue, After: after, UpTo: r.upTo, Strong: true, HeadsOnly: true})
 		if err != nil {
 			return false, err
 		}
@@ -170,7 +172,9 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 // watermark that the look began with, has its place.
 func (l *settleLook) raiseLow(ctx context.Context, low sortkey.SortKey) (err error) {
 	if l.cur.Low < low {
-		l.cur, err = l.sorter.remembering(func() (Cursor, error) { return l.sorter.store.RaiseLow(ctx, l.queue, low) })
+		l.cur, err = l.sorter.remembering(func() (Cursor, error) {
+			return l.sorter.store.RaiseLow(ctx, l.queue, low)
+		})
 	}
 	return err
 }
@@ -195,7 +199,8 @@ func (l *settleLook) newer(ctx context.Context, a Arrival) (bool, error) {
 
 // page gives places to what of a page is late, and to what is due now that it was read. Everything
 // up to `read` was read. It reports whether the look has to begin again.
-func (l *settleLook) page(ctx context.Context, stored []Arrival, read sortkey.SortKey, later time.Time) (again bool, err error) {
+func (l *settleLook) page(ctx context.Context, stored []Arrival, read sortkey.SortKey,
+	later time.Time) (again bool, err error) {
 	var passed []*incoming
 	for _, a := range stored {
 		newer, err := l.newer(ctx, a)
@@ -262,7 +267,8 @@ func (l *settleLook) isAhead(a Arrival, later time.Time) {
 
 // isDue reports whether a message has waited for the window, or its clock was wrong by far.
 func (l *settleLook) isDue(a Arrival, later time.Time) bool {
-	return l.closing || !a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle)) || a.EnqueuedAt.After(later.Add(maxClockAhead))
+	return l.closing || !a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle)) ||
+		a.EnqueuedAt.After(later.Add(maxClockAhead))
 }
 
 // due is how many of the first messages ahead are to get their places: up to the last one that is
@@ -327,7 +333,8 @@ func (d *Settled) count(e queuelog.Entry) {
 // givePlaces gives late messages and such as are due the next seqs, and returns the cursor that is
 // stored then, and whether it was this request that gave them. The cursor is as it was seen when
 // the late ones were looked up.
-func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incoming, low sortkey.SortKey) (Cursor, bool, error) {
+func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incoming,
+	low sortkey.SortKey) (Cursor, bool, error) {
 	if int64(len(late)+len(due)) > MaxSeq-seen.Position {
 		return Cursor{}, false, fmt.Errorf("queue %q has no seqs left", seen.Queue)
 	}
@@ -344,7 +351,8 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 		if entries = append(entries, e); !e.Has(queuelog.MarkDropped) {
 			before = e.Key
 		}
-		w.at = place{e, Range{seen.Position + int64(len(entries)) - 1, seen.Position + int64(len(entries))}}
+		w.at = place{e,
+			Range{seen.Position + int64(len(entries)) - 1, seen.Position + int64(len(entries))}}
 	}
 	for _, w := range late {
 		mark := queuelog.MarkLate
@@ -372,10 +380,12 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 }
 
 func newPlacing(seen Cursor) queuelog.Placing {
-	return queuelog.Placing{High: seen.High, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq, LateInRow: seen.LateInRow}
+	return queuelog.Placing{High: seen.High, Low: seen.Low, LateSoFar: seen.LateSoFar,
+		LateSeq: seen.LateSeq, LateInRow: seen.LateInRow}
 }
 
 // give gives places, and remembers the cursor.
-func (s *Sorter) give(ctx context.Context, seen Cursor, p queuelog.Placing) (cur Cursor, given bool, err error) {
+func (s *Sorter) give(ctx context.Context, seen Cursor,
+	p queuelog.Placing) (cur Cursor, given bool, err error) {
 	return s.moving(func() (Cursor, bool, error) { return s.store.GivePlaces(ctx, seen, p, s.now()) })
 }

@@ -18,15 +18,17 @@ func TestAGroupIsStoredSideBySide(t *testing.T) {
 		var all sync.WaitGroup
 		all.Add(3)
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			if r.Name() == "put message" {
-				all.Done()
-				all.Wait()
-			}
-			return tables.Do(ctx, r)
-		}), cursor.Names{}))
+		store := check.Get(
+			cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				if r.Name() == "put message" {
+					all.Done()
+					all.Wait()
+				}
+				return tables.Do(ctx, r)
+			}), cursor.Names{}))
 		sorter := check.Get(cursor.New(store, nil))
-		results := sorter.Put(t.Context(), []cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}}...)
+		results := sorter.Put(t.Context(),
+			[]cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}}...)
 		err := results[0].Err
 		check.That(t, err == nil && len(results) == 3, "%v, %v", results, err)
 	})

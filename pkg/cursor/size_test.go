@@ -31,7 +31,9 @@ const partitionWrites = 1000
 // default, are skipped by one run of the sweep of 4 minutes.
 func TestAGapIsSkippedInOneRun(t *testing.T) {
 	missing := full(100_000 - 1)
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }))
+	b := newBench(t, withSettings(func(s *cursor.Settings) {
+		s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute
+	}))
 	b.put(body(missing + 1))
 	b.now = b.now.Add(time.Minute)
 	meter := ddbtest.NewMeter(b.tables)
@@ -54,13 +56,16 @@ func TestAGapIsSkippedInOneRun(t *testing.T) {
 		cost.Units.Reads <= float64(missing)/10,
 		"%+v for %d missing seqs: want a write each, a move and few reads for each 1,000", cost,
 		missing)
-	t.Logf("%d missing: %d writes of %.0f units, %d reads of %.0f units, $%.4f", missing, cost.Writes, cost.Units.Writes,
+	t.Logf("%d missing: %d writes of %.0f units, %d reads of %.0f units, $%.4f", missing, cost.Writes,
+		cost.Units.Writes,
 		cost.Reads, cost.Units.Reads, (cost.Units.Writes*0.625+cost.Units.Reads*0.125)/1e6)
 }
 
 // TestASkipIsGoneOnWith by the next run, where the time of one is not enough.
 func TestASkipIsGoneOnWith(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }))
+	b := newBench(t, withSettings(func(s *cursor.Settings) {
+		s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute
+	}))
 	b.put(body(5001))
 	b.now = b.now.Add(time.Minute)
 	runs := 0
@@ -86,12 +91,15 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 		// As many as fill an order item, which is flushed at once.
 		var names []queuelog.Entry
 		for len(names)+cur.Tail.Len() < queuelog.OrderItemEntries {
-			names = append(names, queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
+			names = append(names,
+				queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1,
+					Seen: uint32(cur.Position)})
 		}
 		at := cursor.Range{From: cur.Position, To: cur.Position}
 		cur, _, err := b.memory.Inside().Allocate(t.Context(), "q", queuelog.NewTail(names...), at, b.now)
 		if err == nil {
-			_, err = b.memory.Inside().PutOrderItem(t.Context(), queuelog.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
+			_, err = b.memory.Inside().PutOrderItem(t.Context(),
+				queuelog.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
 		}
 		if err == nil {
 			cur, _, err = b.memory.Inside().TrimTail(t.Context(), cur, queuelog.OrderItemEntries)
@@ -123,7 +131,8 @@ func TestASkipKeepsTheGapsAge(t *testing.T) {
 		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
 		check.Get(b.sorter.Steps().Recheck(t.Context(), "q"))
 		b.engine = b.tables
-		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
+		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q", "old", time.Minute,
+			100)
 		check.That(t, err == nil && b.status().Position == 6,
 			"after %d requests: position %d, %v: want all skipped", requests, b.status().Position,
 			err)

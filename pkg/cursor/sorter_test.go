@@ -33,7 +33,8 @@ type bench struct {
 
 func newBench(t *testing.T, change func(*cursor.Options)) *bench {
 	t.Helper()
-	b := &bench{t: t, tables: ddb.NewMemory(tablesOf(cursor.Names{})...), now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)}
+	b := &bench{t: t, tables: ddb.NewMemory(tablesOf(cursor.Names{})...),
+		now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)}
 	b.memory, b.engine = storeOn(t, b.tables, cursor.Names{}), b.tables
 	options := cursor.Options{Now: func() time.Time { return b.now }}
 	if change != nil {
@@ -128,7 +129,8 @@ func TestSorterTellsEachOutcome(t *testing.T) {
 
 func TestSorterTellsMessagesApart(t *testing.T) {
 	base := cursor.Message{
-		Queue: "q", Seq: 1, ID: "i", ContentType: "t", Body: []byte("b"), Attributes: map[string]string{"x": "yz"},
+		Queue: "q", Seq: 1, ID: "i", ContentType: "t", Body: []byte("b"),
+		Attributes: map[string]string{"x": "yz"},
 	}
 	for name, change := range map[string]func(*cursor.Message){
 		"id":          func(m *cursor.Message) { m.ID = "" },
@@ -148,7 +150,8 @@ func TestSorterTellsMessagesApart(t *testing.T) {
 	}
 	b := newBench(t, nil)
 	b.put(cursor.Message{Queue: "q", Seq: 1, Body: []byte("{}")})
-	named := cursor.Message{Queue: "q", Seq: 1, Body: []byte("{}"), ContentType: cursor.DefaultContentType}
+	named := cursor.Message{Queue: "q", Seq: 1, Body: []byte("{}"),
+		ContentType: cursor.DefaultContentType}
 	b.want("the default content type by its name", b.put(named), "duplicate 1→1")
 }
 
@@ -198,7 +201,8 @@ func TestParseSeq(t *testing.T) {
 		got, err := cursor.ParseSeq(text)
 		check.That(t, err == nil && got == want, "%q: %d, %v", text, got, err)
 	}
-	for _, text := range []string{"", "-1", "+1", "1.0", "1e3", "01", "00", " 1", "1 ", "0x1", "1_0", "9223372036854775808", "٣", "NaN"} {
+	for _, text := range []string{"", "-1", "+1", "1.0", "1e3", "01", "00", " 1", "1 ", "0x1", "1_0",
+		"9223372036854775808", "٣", "NaN"} {
 		refuses(t, "seq", check.Err(cursor.ParseSeq(text)), "seq")
 	}
 }
@@ -231,7 +235,9 @@ func TestSorterConfigure(t *testing.T) {
 	check.Need(t, err == nil && cur.Position == 4 && cur.Settings.First == 5 &&
 		cur.Settings.MaxAhead == 100_000, "made: %+v, %v", cur, err)
 	b.want("the first", b.put(body(5)), "advanced 4→5")
-	if cur, err = b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &mode, First: &first}); err != nil || cur.Settings.Mode != mode || cur.Position != 5 {
+	if cur, err = b.sorter.Configure(t.Context(), "q",
+		cursor.Change{Mode: &mode, First: &first}); err != nil || cur.Settings.Mode != mode ||
+		cur.Position != 5 {
 		t.Fatalf("changed: %+v, %v", cur, err)
 	}
 	b.want("in the new mode", b.put(body(6)), "stored 5→5")
@@ -280,7 +286,8 @@ func hidden(engine ddb.Engine, hide map[int64]bool) ddb.Engine {
 func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 	b := newBench(t, nil)
 	b.puts(1, 9)
-	for _, hide := range []map[int64]bool{nil, {1: true}, {5: true}, {9: true}, {1: true, 2: true, 3: true, 9: true}} {
+	for _, hide := range []map[int64]bool{nil, {1: true}, {5: true}, {9: true},
+		{1: true, 2: true, 3: true, 9: true}} {
 		b.engine = hidden(b.tables, hide)
 		s := b.process(cursor.Options{})
 		next := int64(3)

@@ -37,7 +37,8 @@ func (s inside) Stage(ctx context.Context, kind Kind, messages ...Message) ([]Ar
 				return nil, err
 			}
 			if a.result.Outcome == Conflict {
-				return nil, &InvalidError{Field: "id", Code: invalid.Clash, Problem: "is that of another arrival", Queue: a.Queue}
+				return nil, &InvalidError{Field: "id", Code: invalid.Clash,
+					Problem: "is that of another arrival", Queue: a.Queue}
 			}
 			staged = append(staged, a.Arrival)
 		}
@@ -56,15 +57,18 @@ func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Curs
 		cur, err = s.create(ctx, queue, s.settingsOf(kind))
 	}
 	if err == nil && cur.Settings.Kind != kind {
-		err = &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "does not take it: " + cur.Settings.Kind.is(), Queue: queue}
+		err = &InvalidError{Field: "queue", Code: invalid.Clash,
+			Problem: "does not take it: " + cur.Settings.Kind.is(), Queue: queue}
 	}
 	return cur, err
 }
 
 // Recall reads a staged arrival, or one that has its place already; found is false where none is
 // stored. 1 read unit for each 4 KB.
-func (s inside) Recall(ctx context.Context, queue, id string) (staged Arrival, found bool, err error) {
-	read, left, err := s.store.Arrivals(ctx, queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
+func (s inside) Recall(ctx context.Context,
+	queue, id string) (staged Arrival, found bool, err error) {
+	read, left, err := s.store.Arrivals(ctx,
+		queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
 	switch {
 	case err != nil:
 		return Arrival{}, false, err

@@ -33,7 +33,9 @@ type requests struct {
 
 // Requests are those of the tables one by one, for what looks after the sorter from within this
 // module: simulators, figures and tests.
-func (s *Store) Requests(queuelog.Inside) *requests { return &s.requests } //nolint:revive // for this module alone
+func (s *Store) Requests(queuelog.Inside) *requests {
+	return &s.requests
+} //nolint:revive // for this module alone
 
 // NewDynamo returns the Store on these tables of DynamoDB. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) (*Store, error) {
@@ -76,11 +78,13 @@ func (s *Store) Expire(now time.Time) int {
 }
 
 // put stores an item in the place of one for which the condition holds; none is one too.
-func (s *requests) put(ctx context.Context, op string, on *table.Definition, it ddb.Item, condition ddb.Cond) (ddb.Answer, error) {
+func (s *requests) put(ctx context.Context, op string, on *table.Definition, it ddb.Item,
+	condition ddb.Cond) (ddb.Answer, error) {
 	return s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: op, Table: on}, Item: it, If: condition})
 }
 
-func (s *requests) get(ctx context.Context, op string, on *table.Definition, key ddb.Item, strong bool) (ddb.Item, error) {
+func (s *requests) get(ctx context.Context, op string, on *table.Definition, key ddb.Item,
+	strong bool) (ddb.Item, error) {
 	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: op, Table: on}, Key: key, Strong: strong})
 	return a.Item, err
 }

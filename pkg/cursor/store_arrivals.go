@@ -33,7 +33,8 @@ func (s *requests) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 // Arrivals reads up to 100 different arrivals of a queue, in any order, and returns the keys of
 // those that the server left unread. One BatchGetItem of at most 16 MB; for each arrival, 1 read
 // unit for each 4 KB strong, half a unit otherwise.
-func (s *requests) Arrivals(ctx context.Context, query queuelog.ArrivalQuery) (found []Arrival, left []sortkey.SortKey, err error) {
+func (s *requests) Arrivals(ctx context.Context,
+	query queuelog.ArrivalQuery) (found []Arrival, left []sortkey.SortKey, err error) {
 	r := ddb.BatchGet{Op: ddb.Op{Op: "get arrivals", Table: s.arrivals}, Strong: query.Strong}
 	for _, key := range query.Keys {
 		r.Keys = append(r.Keys, s.arrivalKey(query.Queue, key))
@@ -47,7 +48,9 @@ func (s *requests) Arrivals(ctx context.Context, query queuelog.ArrivalQuery) (f
 	}
 	found = make([]Arrival, len(a.Items))
 	for i, it := range a.Items {
-		found[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) { return decodeArrival(it, s.names, query.HeadsOnly) })
+		found[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) {
+			return decodeArrival(it, s.names, query.HeadsOnly)
+		})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -71,7 +74,8 @@ func (s *requests) arrivalHead() []ddb.Path {
 //
 // Lost response, another did it first: the time is as late as asked for or later, and the repeat
 // changes nothing. We die right after: nothing is left to do.
-func (s *requests) KeepArrival(ctx context.Context, queue string, key sortkey.SortKey, seen int64, until time.Time) (there bool, err error) {
+func (s *requests) KeepArrival(ctx context.Context, queue string, key sortkey.SortKey, seen int64,
+	until time.Time) (there bool, err error) {
 	isThis := attrSeen.Eq(ddb.Int(seen))
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: "keep arrival", Table: s.arrivals}, Key: s.arrivalKey(queue, key), Quiet: true,

@@ -63,7 +63,8 @@ func TestStorePutArrival(t *testing.T) {
 		putArrival(t, s, want, want)
 		putArrival(t, s, want, want)
 		other := wholeArrival(q, "a", 9)
-		other.Op, other.Digest, other.EnqueuedAt = []byte("87654321"), []byte("fedcba9876543210"), at.Add(time.Hour-time.Second)
+		other.Op, other.Digest, other.EnqueuedAt = []byte("87654321"), []byte("fedcba9876543210"),
+			at.Add(time.Hour-time.Second)
 		putArrival(t, s, other, want)
 		same(t, "stored", arrivals(t, s, q, "a"), []cursor.Arrival{want})
 
@@ -101,7 +102,8 @@ func TestStoreArrivalMessages(t *testing.T) {
 		several.Messages = nil
 		for i := range 30 {
 			several.Messages = append(several.Messages, cursor.Message{
-				Body: []byte(fmt.Sprintf(`{"n":%d}`, i)), ID: fmt.Sprint("own", i%2), Attributes: map[string]string{"n": fmt.Sprint(i)},
+				Body: []byte(fmt.Sprintf(`{"n":%d}`, i)), ID: fmt.Sprint("own", i%2),
+				Attributes: map[string]string{"n": fmt.Sprint(i)},
 			})
 		}
 		several.Messages[3] = cursor.Message{ContentType: "text/plain", Body: []byte{0, 0xff}}
@@ -175,7 +177,8 @@ func TestStoreAllocateAt(t *testing.T) {
 			t.Helper()
 			now := want.MovedAt.Add(time.Second)
 			if given {
-				want.Position, want.Tail, want.MovedAt = want.Position+int64(e.Count), want.Tail+queuelog.NewTail(e), now
+				want.Position, want.Tail, want.MovedAt = want.Position+int64(e.Count),
+					want.Tail+queuelog.NewTail(e), now
 			}
 			gives(t, name, want, given)(s.Inside().AllocateAt(t.Context(), q, e, first, now))
 			same(t, name+", read", standing(t, s, q), want)
@@ -186,7 +189,8 @@ func TestStoreAllocateAt(t *testing.T) {
 		give("behind", three, next-1, false)
 		give("next", three, next, true)
 		give("repeated", three, next, false)
-		check.Get2(s.Inside().Allocate(t.Context(), q, entries("f", queuelog.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at))
+		check.Get2(s.Inside().Allocate(t.Context(), q, entries("f", queuelog.MaxTail-2),
+			cursor.Range{From: want.Position, To: want.Position}, at))
 		want = standing(t, s, q)
 		give("the last for which there is room", entries("g", 1).At(0), want.Position+1, true)
 		give("full", entries("h", 1).At(0), want.Position+1, false)
@@ -218,7 +222,8 @@ func TestStoreAllocation(t *testing.T) {
 		again := one.At(0)
 		again.Seen = 1
 		allocation("a later one under the id", queuelog.NewTail(again), 0, true)
-		several := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
+		several := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("several"), Count: 500,
+			Seen: 1<<23 - 1}, entries("x", 1).At(0))
 		between("seen more than the queue has", several, 0, want.Position+1, false)
 		between("several", several, 0, want.Position, true)
 		allocation("as many as there is room", entries("f", queuelog.MaxTail-4), 3, true)
@@ -228,7 +233,8 @@ func TestStoreAllocation(t *testing.T) {
 			t.Helper()
 			seen := want
 			first, rest := want.Tail.First(queuelog.OrderItemEntries)
-			want.TailFrom, want.Tail, want.FingerprintsFrom, want.Fingerprints = want.TailFrom+first.Seqs(), rest, fingerprintsFrom, fingerprints(append(printed, first)...)
+			want.TailFrom, want.Tail, want.FingerprintsFrom, want.Fingerprints = want.TailFrom+first.Seqs(),
+				rest, fingerprintsFrom, fingerprints(append(printed, first)...)
 			for _, first := range []bool{true, false} {
 				gives(t, "trimmed", want, first)(
 					s.Inside().TrimTail(t.Context(), seen, queuelog.OrderItemEntries))
@@ -238,7 +244,8 @@ func TestStoreAllocation(t *testing.T) {
 		trim(0)
 		to := want.TailFrom
 		allocation("of one that left the tail", one, 0, false)
-		allocation("beside one that left the tail", queuelog.NewTail(entries("h", 1).At(0), left.At(5)), to-1, false)
+		allocation("beside one that left the tail", queuelog.NewTail(entries("h", 1).At(0), left.At(5)),
+			to-1, false)
 		allocation("others left the tail", entries("h", 2), 0, true)
 		allocation("of one that left the tail before it was stored", one, to, true)
 		allocation("more than there is room", entries("i", queuelog.MaxTail-want.Tail.Len()+1), to, false)
@@ -270,7 +277,8 @@ func fingerprints(tails ...queuelog.Tail) cursor.Fingerprints {
 func TestStoreLastSeqs(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := arrivalCursor(q)
-		want.Settings.First, want.Position, want.MaxParked, want.Floor, want.TailFrom = cursor.MaxSeq-1, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2
+		want.Settings.First, want.Position, want.MaxParked, want.Floor, want.TailFrom = cursor.MaxSeq-1,
+			cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2
 		want.FingerprintsFrom = want.TailFrom
 		create(t, s, want)
 		three := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 3})
@@ -290,7 +298,8 @@ func TestStoreOrderItems(t *testing.T) {
 		const n = queuelog.OrderItemEntries
 		var items []queuelog.OrderItem
 		for i := range 5 {
-			o := queuelog.OrderItem{Queue: q, Last: int64(queuelog.OrderItemEntries * (i + 1)), Entries: entries(fmt.Sprint(i), queuelog.OrderItemEntries), ExpiresOn: at}
+			o := queuelog.OrderItem{Queue: q, Last: int64(queuelog.OrderItemEntries * (i + 1)),
+				Entries: entries(fmt.Sprint(i), queuelog.OrderItemEntries), ExpiresOn: at}
 			if i == 2 {
 				o.ExpiresOn = time.Time{}
 			}

@@ -64,7 +64,8 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		wrote("leave to sweep", err, true, "park")
 
 		create(t, s, arrivalCursor("arrival"))
-		c, _, err := s.Inside().Allocate(t.Context(), "arrival", entries("e", queuelog.OrderItemEntries), cursor.Range{}, at)
+		c, _, err := s.Inside().Allocate(t.Context(), "arrival", entries("e", queuelog.OrderItemEntries),
+			cursor.Range{}, at)
 		wrote("allocation", err, true, "advance")
 		_, _, err = s.Inside().AllocateAt(t.Context(), "arrival", entries("f", 1).At(0), c.Position+1, at)
 		wrote("allocation at a seq", err, true, "advance")
@@ -74,8 +75,11 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		k := keyedCursor("keyed")
 		k.LateInRow, k.Restart = 1, "order"
 		create(t, s, k)
-		place := queuelog.Entry{Key: sortKey(waitingOf(t, "keyed", "a", "1")), Count: 1, Mark: queuelog.MarkKeyed | queuelog.MarkLate}
-		c, _, err = s.Inside().GivePlaces(t.Context(), k, queuelog.Placing{Entries: queuelog.NewTail(place), High: place.Key, Low: "\x00", LateSoFar: 1, LateSeq: 1}, at)
+		place := queuelog.Entry{Key: sortKey(waitingOf(t, "keyed", "a", "1")), Count: 1,
+			Mark: queuelog.MarkKeyed | queuelog.MarkLate}
+		c, _, err = s.Inside().GivePlaces(t.Context(),
+			k, queuelog.Placing{Entries: queuelog.NewTail(place), High: place.Key, Low: "\x00", LateSoFar: 1,
+				LateSeq: 1}, at)
 		wrote("give places", err, true, "advance")
 		_, err = s.Inside().RaiseLow(t.Context(), "keyed", place.Key)
 		wrote("raise low", err, true, "other")
@@ -104,7 +108,8 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 				left = append(left, name)
 			}
 			slices.Sort(left)
-			same(t, "left of "+queue, left, []string{"author", "change", "eraseOp", "erased", "first", "lastSeq", "v"})
+			same(t, "left of "+queue, left,
+				[]string{"author", "change", "eraseOp", "erased", "first", "lastSeq", "v"})
 			_, err = s.Inside().EndErase(t.Context(), queue, at)
 			wrote("end erase", err, true, "other")
 		}

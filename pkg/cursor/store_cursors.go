@@ -41,7 +41,8 @@ func (s *requests) Cursor(ctx context.Context, queue string, strong bool) (Curso
 
 // update changes a queue's cursor if the condition holds. It returns the cursor that is stored
 // afterwards, and whether the condition held. One UpdateItem, ALL_NEW; 1 write unit.
-func (s *requests) update(ctx context.Context, op, queue string, condition ddb.Cond, do ...ddb.Action) (Cursor, bool, error) {
+func (s *requests) update(ctx context.Context, op, queue string, condition ddb.Cond,
+	do ...ddb.Action) (Cursor, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: op, Table: s.cursors}, Key: s.cursorKey(queue), If: condition, Do: do,
 	})
@@ -67,7 +68,8 @@ var (
 // Lost response: the repeat fails, and the cursor it returns is at over.To or beyond. Another did
 // it first: the same. We die right after: what is parked beyond over.To waits for the next writer,
 // the stream's handler or the sweep.
-func (s *requests) Move(ctx context.Context, queue string, over Range, parked int64, now time.Time) (Cursor, bool, error) {
+func (s *requests) Move(ctx context.Context, queue string, over Range, parked int64,
+	now time.Time) (Cursor, bool, error) {
 	known := ddb.Or(attrMaxParked.Le(ddb.Int(parked)), attrMaxParked.Gt(ddb.Int(over.To)))
 	return s.update(ctx, "move", queue,
 		ddb.And(attrPosition.Eq(ddb.Int(over.From)), known, isNumbered),
@@ -80,10 +82,12 @@ func (s *requests) Move(ctx context.Context, queue string, over Range, parked in
 //
 // Lost response, another did it first: as with Move; or Parked is higher, and the position is
 // over.From. We die right after: what waits beyond is on record.
-func (s *requests) MoveAndPark(ctx context.Context, queue string, over Range, parked int64, now time.Time) (Cursor, bool, error) {
+func (s *requests) MoveAndPark(ctx context.Context, queue string, over Range, parked int64,
+	now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, "move and park", queue,
 		ddb.And(attrPosition.Eq(ddb.Int(over.From)), attrMaxParked.Lt(ddb.Int(parked)), isNumbered),
-		attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
+		attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)),
+		attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
 // OpenGap raises Parked to seq of a numbered queue and sets MovedAt to now, if the position is
@@ -92,7 +96,8 @@ func (s *requests) MoveAndPark(ctx context.Context, queue string, over Range, pa
 //
 // Lost response: the repeat fails, and returns Parked at seq. Another did it first: theirs is
 // returned. We die right after: the gap is on record, which was all.
-func (s *requests) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
+func (s *requests) OpenGap(ctx context.Context, queue string, seq int64,
+	now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "open gap", queue,
 		ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), isNumbered),
 		attrMaxParked.Set(ddb.Int(seq)), attrMovedAt.Set(ddb.Millis(now)), changePark)
@@ -106,7 +111,8 @@ func (s *requests) OpenGap(ctx context.Context, queue string, seq int64, now tim
 //
 // Lost response: the repeat fails, and the gap is open. Another did it first: the gap that is open
 // brings the sweep as well. We die right after: the same.
-func (s *requests) LeaveToSweep(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
+func (s *requests) LeaveToSweep(ctx context.Context, queue string, seq int64,
+	now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "leave to sweep", queue,
 		ddb.And(attrPosition.Lt(ddb.Int(seq)), attrMaxParked.Le(attrPosition.Ref()), isNumbered),
 		attrMaxParked.Set(ddb.Int(seq)), attrMovedAt.Set(ddb.Millis(now)), changePark)
@@ -120,8 +126,10 @@ func (s *requests) LeaveToSweep(ctx context.Context, queue string, seq int64, no
 //
 // Lost response: the repeat sets the same values again. Another did it first: the last one wins,
 // setting by setting. We die right after: nothing is left to do.
-func (s *requests) Configure(ctx context.Context, queue string, change Change) (Cursor, bool, error) {
-	return s.update(ctx, "configure", queue, ddb.And(isLive, change.fits()), append(change.actions(), changeOther)...)
+func (s *requests) Configure(ctx context.Context, queue string,
+	change Change) (Cursor, bool, error) {
+	return s.update(ctx, "configure", queue, ddb.And(isLive, change.fits()),
+		append(change.actions(), changeOther)...)
 }
 
 // fits is the condition that a queue's settings that are fixed are those of the change.
@@ -140,7 +148,8 @@ func (c Change) fits() ddb.Cond {
 		first = attrFirst.Eq(ddb.Int(*c.First))
 	}
 	if c.Kind != nil {
-		kind = map[Kind]ddb.Cond{KindNumbered: isNumbered, KindArrival: isArrivalOrder, KindKeyed: isKeyed}[*c.Kind]
+		kind = map[Kind]ddb.Cond{KindNumbered: isNumbered, KindArrival: isArrivalOrder,
+			KindKeyed: isKeyed}[*c.Kind]
 	}
 	return ddb.And(first, kind, keyType, keyed)
 }
@@ -177,7 +186,8 @@ func (s *requests) Announce(ctx context.Context, queue string, was, seq int64) (
 // Lost response, another did it first: one more record, of no effect. We die right after: nothing
 // is left to do.
 func (s *requests) Notify(ctx context.Context, queue string, now time.Time) error {
-	_, _, err := s.update(ctx, "notify", queue, isLive, attrNotified.Set(ddb.Millis(now)), changeAdvance)
+	_, _, err := s.update(ctx, "notify", queue, isLive, attrNotified.Set(ddb.Millis(now)),
+		changeAdvance)
 	return err
 }
 
@@ -188,9 +198,11 @@ func (s *requests) Notify(ctx context.Context, queue string, now time.Time) erro
 // Lost response: the repeat fails, and returns the floor raised. Another did it first: theirs is
 // returned, which may be higher. We die right after: messages that nobody needs stay until the next
 // call.
-func (s *requests) RaiseFloor(ctx context.Context, queue string, floor int64, now time.Time) (Cursor, error) {
+func (s *requests) RaiseFloor(ctx context.Context, queue string, floor int64,
+	now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "raise floor", queue,
-		ddb.And(attrPosition.Ge(ddb.Int(floor)), ddb.Or(attrFloor.Missing(), attrFloor.Lt(ddb.Int(floor)))),
+		ddb.And(attrPosition.Ge(ddb.Int(floor)),
+			ddb.Or(attrFloor.Missing(), attrFloor.Lt(ddb.Int(floor)))),
 		attrFloor.Set(ddb.Int(floor)), attrFloorAt.Set(ddb.Millis(now)), changeOther)
 	return c, err
 }
@@ -222,7 +234,8 @@ func (f cursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
 func (f cursorFilter) condition() ddb.Cond {
 	var asked []ddb.Cond
 	if f.Gaps {
-		asked = append(asked, attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isKeyed, isBeingErased)
+		asked = append(asked, attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isKeyed,
+			isBeingErased)
 	}
 	if !f.MovedSince.IsZero() {
 		since := ddb.Millis(f.MovedSince)

@@ -31,7 +31,8 @@ func TestStoreCursor(t *testing.T) {
 		same(t, "created again", check.Get(s.Inside().CreateCursor(t.Context(), other)), want)
 
 		noted := newCursor(q + " noted")
-		noted.Announced, noted.Settings.First, noted.Position, noted.MaxParked, noted.Floor = 0, 0, -1, -1, -1
+		noted.Announced, noted.Settings.First, noted.Position, noted.MaxParked, noted.Floor = 0, 0, -1,
+			-1, -1
 		create(t, s, noted)
 		same(t, "with everything at its lowest", standing(t, s, q+" noted"), noted)
 	})
@@ -78,7 +79,8 @@ func TestStoreMoveAndPark(t *testing.T) {
 
 		for what, from := range map[string]int64{"repeated": 0, "from a place ahead": 4} {
 			gives(t, what, want, false)(
-				s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: from, To: 5}, 6, later.Add(time.Second)))
+				s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: from, To: 5}, 6,
+					later.Add(time.Second)))
 		}
 
 		want, _ = check.Get2(s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9,
@@ -127,12 +129,15 @@ func TestStoreLeaveToSweep(t *testing.T) {
 
 func TestStoreConfigure(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		first, policy, gapAfter, maxAhead, mode := int64(1), cursor.PolicyAlert, 3*time.Second, int64(5), cursor.ModeSync
-		change := cursor.Change{First: &first, Policy: &policy, GapAfter: &gapAfter, MaxAhead: &maxAhead, Mode: &mode}
+		first, policy, gapAfter, maxAhead, mode := int64(1), cursor.PolicyAlert, 3*time.Second, int64(5),
+			cursor.ModeSync
+		change := cursor.Change{First: &first, Policy: &policy, GapAfter: &gapAfter, MaxAhead: &maxAhead,
+			Mode: &mode}
 
 		create(t, s, newCursor(q))
 		want := newCursor(q)
-		want.Settings = cursor.Settings{First: 1, Policy: policy, GapAfter: gapAfter, MaxAhead: maxAhead, Mode: mode}
+		want.Settings = cursor.Settings{First: 1, Policy: policy, GapAfter: gapAfter, MaxAhead: maxAhead,
+			Mode: mode}
 		for _, what := range []string{"changed", "repeated"} {
 			gives(t, what, want, true)(s.Inside().Configure(t.Context(), q, change))
 		}
@@ -160,7 +165,8 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 		for field := range reflect.TypeFor[cursor.Change]().Fields() {
 			defaults := defaults
 			if ofKeyed[field.Name] {
-				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.ClockAhead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, 24*time.Hour
+				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.ClockAhead =
+					cursor.KindKeyed, "time", 0, cursor.LateDeliver, 24*time.Hour
 			}
 			other, known := others[field.Name]
 			check.Need(t, known, "no value of the setting %s is known", field.Name)
@@ -246,8 +252,12 @@ func TestStoreScan(t *testing.T) {
 				gaps[queue] = true
 			}
 		}
-		ddbtest.Settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{}) }, want)
-		ddbtest.Settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{Gaps: true}) }, gaps)
+		ddbtest.Settles(t, "all queues", func() map[string]bool {
+			return scanned(t, s, queues, cursor.CursorFilter{})
+		}, want)
+		ddbtest.Settles(t, "queues with gaps", func() map[string]bool {
+			return scanned(t, s, queues, cursor.CursorFilter{Gaps: true})
+		}, gaps)
 
 		moved := map[string]bool{"q3": true, "q7": true}
 		later := at.Add(time.Hour)
@@ -298,9 +308,10 @@ func TestStoreSweepProgress(t *testing.T) {
 		same(t, "never ran", check.Get(s.Inside().SweepProgress(t.Context(), q)), cursor.Progress{})
 		for _, want := range []cursor.Progress{
 			{Name: q, Segments: 3, Left: map[int]cursor.Place{0: {After: "queue"}, 2: {}, 1: {After: "a", Queue: "b", Kept: 7}}, Began: at, Failed: true},
-			{Name: q, Segments: 1, Began: at, Since: at.Add(-time.Hour), Finished: at.Add(time.Second), Seen: tally.Tally{
-				Sums: map[string]int64{"gaps": 7, "lagging": 1}, Peaks: map[string]int64{"gapAge": 60_000},
-			}},
+			{Name: q, Segments: 1, Began: at, Since: at.Add(-time.Hour), Finished: at.Add(time.Second),
+				Seen: tally.Tally{
+					Sums: map[string]int64{"gaps": 7, "lagging": 1}, Peaks: map[string]int64{"gapAge": 60_000},
+				}},
 		} {
 			check.OK(t, s.Inside().SaveSweepProgress(t.Context(), want))
 			same(t, "progress", check.Get(s.Inside().SweepProgress(t.Context(), q)), want)
@@ -337,7 +348,8 @@ func TestStoreRacingMoves(t *testing.T) {
 func TestSweepProgressIsNoRow(t *testing.T) {
 	memory := ddb.NewMemory(cursor.Names{}.Tables()...)
 	s := check.Get(cursor.NewStore(memory, cursor.Names{}))
-	check.OK(t, s.Inside().SaveSweepProgress(t.Context(), cursor.Progress{Name: "gaps", Began: at, Since: at}))
+	check.OK(t,
+		s.Inside().SaveSweepProgress(t.Context(), cursor.Progress{Name: "gaps", Began: at, Since: at}))
 	it := memory.Items(trouble.DefaultName)[0]
 	same(t, "key", it.Get("state").Str()+","+it.Get("at").Str(), " sweep,gaps")
 	same(t, "in the index", it.Has("since"), false)

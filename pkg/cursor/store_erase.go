@@ -17,7 +17,8 @@ var isLive = attrPosition.Exists()
 //
 // Lost response: the repeat fails, and returns the stub with our op. Another did it first: theirs
 // is returned. We die right after: nothing is taken any more, and the sweep deletes what is stored.
-func (s *requests) MarkErased(ctx context.Context, queue, op string, now time.Time) (Cursor, error) {
+func (s *requests) MarkErased(ctx context.Context, queue, op string,
+	now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "mark erased", queue, isLive,
 		append(ddb.Removed(live...), attrLastSeq.Set(attrPosition.Ref()),
 			attrErased.Set(ddb.Millis(now)), attrEraseOp.Set(ddb.Text(op)), changeOther)...)
@@ -70,7 +71,8 @@ const maxDelete = 25
 //
 // Lost response, another did it first: nothing is there, as asked for. We die right after: nothing
 // is left to do.
-func (s *requests) DeleteKeys(ctx context.Context, in *table.Definition, keys []ddb.Item) (left int, err error) {
+func (s *requests) DeleteKeys(ctx context.Context, in *table.Definition,
+	keys []ddb.Item) (left int, err error) {
 	op := ddb.Op{Op: "delete arrivals", Table: in}
 	if in.Name == s.messages.Name {
 		op.Op = "delete messages"

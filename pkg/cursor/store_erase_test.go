@@ -18,7 +18,8 @@ import (
 // stub is what is left of a queue that was erased at `at`.
 func stub(queue string, first, last int64) cursor.Cursor {
 	return cursor.Cursor{
-		Queue: queue, Settings: cursor.Settings{First: first}, Announced: -1, Erasure: cursor.Erasure{At: at, Op: "op", Last: last},
+		Queue: queue, Settings: cursor.Settings{First: first}, Announced: -1,
+		Erasure: cursor.Erasure{At: at, Op: "op", Last: last},
 	}
 }
 
@@ -39,7 +40,8 @@ func TestStoreMarkErased(t *testing.T) {
 
 		arrivals := arrivalCursor(q + " in arrival order")
 		create(t, s, arrivals)
-		marked("in arrival order", arrivals.Queue, "op", at, stub(arrivals.Queue, arrivals.Settings.First, arrivals.Position))
+		marked("in arrival order", arrivals.Queue, "op", at,
+			stub(arrivals.Queue, arrivals.Settings.First, arrivals.Position))
 	})
 }
 
@@ -175,7 +177,8 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 		}
 		ddbtest.Settles(t, "all", shown(cursor.CursorFilter{}), []string{"emptied", "erased", "live"})
 		ddbtest.Settles(t, "with work", shown(cursor.CursorFilter{Gaps: true}), []string{"erased"})
-		ddbtest.Settles(t, "moved", shown(cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}), []string{"live"})
+		ddbtest.Settles(t, "moved", shown(cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}),
+			[]string{"live"})
 	})
 }
 
@@ -189,7 +192,9 @@ func TestStoreArrivalKeys(t *testing.T) {
 		}
 		other := wholeArrival(q+" 2", "id 0", 0)
 		putArrival(t, s, other, head(other))
-		slices.SortFunc(want, func(a, b ddb.Item) int { return strings.Compare(a.Get("sortKey").Str(), b.Get("sortKey").Str()) })
+		slices.SortFunc(want, func(a, b ddb.Item) int {
+			return strings.Compare(a.Get("sortKey").Str(), b.Get("sortKey").Str())
+		})
 		keys, more := check.Get2(s.Inside().ArrivalKeys(t.Context(), q, ddb.Item{}, 0))
 		same(t, "all", keys, want)
 		same(t, "all: more", more, false)

@@ -36,7 +36,9 @@ func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (wa
 		page.More = false // it was filled by the last one: no range is behind that
 	}
 	for i, it := range a.Items {
-		page.Waiting[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) { return decodeArrival(it, s.names, query.HeadsOnly) })
+		page.Waiting[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) {
+			return decodeArrival(it, s.names, query.HeadsOnly)
+		})
 		if err != nil {
 			return waitingPage{}, err
 		}
@@ -51,7 +53,8 @@ func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (wa
 // Lost response: the repeat fails, and the time returned is ours, or the first one's. Another did
 // it first: the time returned is theirs, and so both have one key. We die right after: no message
 // is stored; a repeat gets this time, and may be late.
-func (s *requests) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
+func (s *requests) PutReceipt(ctx context.Context, queue, id string,
+	at, now, expires time.Time) (time.Time, error) {
 	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)),
 		attrSortKey.Set(ddb.Blob([]byte(sortkey.ReceiptPrefix+sortkey.HashOf(id)))))
 	there, err := s.put(ctx, "put receipt", s.arrivals, it,
@@ -80,7 +83,8 @@ type receipt struct {
 // Lost response: the repeat fails, and the entries are in the tail that it returns, or in an order
 // item. Another did it first: the same, or theirs are there, and what was looked up has to be
 // looked up again. We die right after: the messages have their places.
-func (s *requests) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placing, now time.Time) (Cursor, bool, error) {
+func (s *requests) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placing,
+	now time.Time) (Cursor, bool, error) {
 	do := []ddb.Action{
 		attrPosition.Plus(p.Entries.Seqs()), attrTail.Append(encodeTail(p.Entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance,
 	}
@@ -111,8 +115,10 @@ func (s *requests) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placi
 //
 // Lost response, another did it first: the repeat fails, and Low is as high or higher. We die right
 // after: nothing is left to do.
-func (s *requests) RaiseLow(ctx context.Context, queue string, low sortkey.SortKey) (Cursor, error) {
-	c, _, err := s.update(ctx, "raise low", queue, attrLow.Lt(ddb.Blob([]byte(low))), attrLow.Set(ddb.Blob([]byte(low))), changeOther)
+func (s *requests) RaiseLow(ctx context.Context, queue string,
+	low sortkey.SortKey) (Cursor, error) {
+	c, _, err := s.update(ctx, "raise low", queue, attrLow.Lt(ddb.Blob([]byte(low))),
+		attrLow.Set(ddb.Blob([]byte(low))), changeOther)
 	return c, err
 }
 
@@ -127,6 +133,7 @@ func (s *requests) TellLate(ctx context.Context, seen Cursor, announced int64) (
 	if seen.LateTold != 0 {
 		is = attrLateTold.Eq(ddb.Int(seen.LateTold))
 	}
-	c, _, err := s.update(ctx, "tell late", seen.Queue, ddb.And(isKeyed, is), attrLateTold.Set(ddb.Int(announced)), changeOther)
+	c, _, err := s.update(ctx, "tell late", seen.Queue, ddb.And(isKeyed, is),
+		attrLateTold.Set(ddb.Int(announced)), changeOther)
 	return c.LateTold == announced, err
 }

@@ -16,7 +16,8 @@ import (
 
 func keyedCursor(queue string) cursor.Cursor {
 	c := newCursor(queue)
-	c.Settings.Kind, c.Settings.KeyType, c.Settings.Settle, c.Settings.Late = cursor.KindKeyed, "text", 1500*time.Millisecond, cursor.LateDrop
+	c.Settings.Kind, c.Settings.KeyType, c.Settings.Settle, c.Settings.Late = cursor.KindKeyed, "text",
+		1500*time.Millisecond, cursor.LateDrop
 	c.High, c.Low = "\x00", "\x00"
 	return c
 }
@@ -66,9 +67,11 @@ func TestStoreWaiting(t *testing.T) {
 			}
 		}
 		read("all", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey}, false, all...)
-		read("behind one", queuelog.WaitingQuery{After: sortKey(all[0]), UpTo: sortkey.EverySortKey}, false, all[1:]...)
+		read("behind one", queuelog.WaitingQuery{After: sortKey(all[0]), UpTo: sortkey.EverySortKey},
+			false, all[1:]...)
 		read("up to one", queuelog.WaitingQuery{After: "\x00", UpTo: sortKey(all[2])}, false, all[:3]...)
-		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true, all[:2]...)
+		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true,
+			all[:2]...)
 		read("none", queuelog.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
 
 		found, _ := check.Get2(s.Inside().Arrivals(t.Context(),
@@ -86,26 +89,31 @@ func TestStoreGivePlaces(t *testing.T) {
 		create(t, s, want)
 		place := func(key, id string, marks queuelog.Mark) queuelog.Entry {
 			a := waitingOf(t, q, key, id)
-			return queuelog.Entry{Key: sortKey(a), Count: 1, Seen: uint32(a.Seen), Mark: queuelog.MarkKeyed | marks}
+			return queuelog.Entry{Key: sortKey(a), Count: 1, Seen: uint32(a.Seen),
+				Mark: queuelog.MarkKeyed | marks}
 		}
 		give := func(what string, seen cursor.Cursor, p queuelog.Placing, given bool) {
 			t.Helper()
 			now := want.MovedAt.Add(time.Second)
 			if given {
-				want.Position, want.Tail, want.MovedAt = want.Position+p.Entries.Seqs(), want.Tail+p.Entries, now
-				want.High, want.Low, want.LateSoFar, want.LateSeq, want.LateInRow = p.High, p.Low, p.LateSoFar, p.LateSeq, p.LateInRow
+				want.Position, want.Tail, want.MovedAt = want.Position+p.Entries.Seqs(), want.Tail+p.Entries,
+					now
+				want.High, want.Low, want.LateSoFar, want.LateSeq, want.LateInRow = p.High, p.Low, p.LateSoFar,
+					p.LateSeq, p.LateInRow
 				want.Restart = cmp.Or(p.Restart, want.Restart)
 			}
 			gives(t, what, want, given)(s.Inside().GivePlaces(t.Context(), seen, p, now))
 			same(t, what+", read", standing(t, s, q), want)
 		}
 		first := want
-		two := queuelog.Placing{Entries: queuelog.NewTail(place("a", "1", 0), place("b", "2", queuelog.MarkUnlinked)), High: place("b", "2", 0).Key, Low: "\x00"}
+		two := queuelog.Placing{Entries: queuelog.NewTail(place("a", "1", 0),
+			place("b", "2", queuelog.MarkUnlinked)), High: place("b", "2", 0).Key, Low: "\x00"}
 		give("two", first, two, true)
 		give("two again", first, two, false)
 		late := queuelog.Placing{
-			Entries: queuelog.NewTail(place("a", "3", queuelog.MarkLate), place("a", "4", queuelog.MarkLate|queuelog.MarkDropped)),
-			High:    want.High, Low: place("a", "1", 0).Key, LateSoFar: 2, LateSeq: 4, LateInRow: 2,
+			Entries: queuelog.NewTail(place("a", "3", queuelog.MarkLate),
+				place("a", "4", queuelog.MarkLate|queuelog.MarkDropped)),
+			High: want.High, Low: place("a", "1", 0).Key, LateSoFar: 2, LateSeq: 4, LateInRow: 2,
 		}
 		give("late ones", want, late, true)
 		late.LateInRow, late.Restart = 0, "12345678"
@@ -182,9 +190,11 @@ func TestStorePutReceipt(t *testing.T) {
 		same(t, "first", put(q, "a", came, expires), came)
 		same(t, "again", put(q, "a", came.Add(time.Minute), expires), came)
 		same(t, "another id", put(q, "b", came.Add(time.Minute), expires), came.Add(time.Minute))
-		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires), came.Add(time.Minute))
+		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires),
+			came.Add(time.Minute))
 		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
-		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires), expires)
+		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires),
+			expires)
 		page := check.Get(s.Inside().Waiting(t.Context(),
 			queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true}))
 		same(t, "waiting", len(page.Waiting), 0)

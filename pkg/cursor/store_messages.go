@@ -48,7 +48,8 @@ type messagePage struct {
 
 // between asks the messages table for a range. One Query of at most 1 MB; 1 read unit for each 4 KB
 // strong, half a unit otherwise.
-func (s *requests) between(ctx context.Context, op string, q queuelog.Query, only ...ddb.Path) (ddb.Answer, error) {
+func (s *requests) between(ctx context.Context, op string, q queuelog.Query,
+	only ...ddb.Path) (ddb.Answer, error) {
 	return s.engine.Do(ctx, ddb.Query{
 		Op:        ddb.Op{Op: op, Table: s.messages},
 		Partition: ddb.Text(q.Queue), Where: s.seqKey.Between(ddb.Int(q.First), ddb.Int(q.Last)),
@@ -90,7 +91,8 @@ func (s *requests) Messages(ctx context.Context, query queuelog.Query) (messageP
 //
 // Lost response, another did it first: the time is as late as asked for or later, and the repeat
 // changes nothing. We die right after: nothing is left to do.
-func (s *requests) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (there bool, err error) {
+func (s *requests) KeepUntil(ctx context.Context, queue string, seq int64,
+	until time.Time) (there bool, err error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: "keep message", Table: s.messages}, Key: s.messageKey(queue, seq), Quiet: true,
 		// One that was deleted meanwhile has no time, and so does not come back as a hollow item.

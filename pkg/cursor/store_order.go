@@ -22,7 +22,8 @@ import (
 // Lost response: the repeat fails, and the entries are in the tail that it returns; or TailFrom is
 // above seen.From, and they may be in an order item. Another did it first: the same. We die right
 // after: the messages have their places, and a repeat gets them.
-func (s *requests) Allocate(ctx context.Context, queue string, entries queuelog.Tail, seen Range, now time.Time) (Cursor, bool, error) {
+func (s *requests) Allocate(ctx context.Context, queue string, entries queuelog.Tail, seen Range,
+	now time.Time) (Cursor, bool, error) {
 	// A condition may have 300 operators: two for each of these.
 	inTail, inPrints := make([]ddb.Cond, entries.Len()), make([]ddb.Cond, entries.Len())
 	for i := range entries.Len() {
@@ -32,11 +33,13 @@ func (s *requests) Allocate(ctx context.Context, queue string, entries queuelog.
 	from := ddb.Int(seen.From)
 	return s.update(ctx, "allocation", queue,
 		ddb.And(isArrivalOrder,
-			ddb.Or(attrTailFrom.Le(from), ddb.And(attrFingerprintsFrom.Le(from), ddb.Not(ddb.Or(inPrints...)))),
+			ddb.Or(attrTailFrom.Le(from),
+				ddb.And(attrFingerprintsFrom.Le(from), ddb.Not(ddb.Or(inPrints...)))),
 			attrTail.SizeLe(queuelog.MaxTail-entries.Len()),
 			attrPosition.Ge(ddb.Int(seen.To)), attrPosition.Le(ddb.Int(MaxSeq-entries.Seqs())),
 			ddb.Not(ddb.Or(inTail...))),
-		attrPosition.Plus(entries.Seqs()), attrTail.Append(encodeTail(entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
+		attrPosition.Plus(entries.Seqs()), attrTail.Append(encodeTail(entries)),
+		attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
 // AllocateAt is Allocate for one entry whose first seq is given: it does so if the position is
@@ -45,10 +48,12 @@ func (s *requests) Allocate(ctx context.Context, queue string, entries queuelog.
 //
 // Lost response, another did it first: the repeat fails, and returns a position at first or beyond;
 // what is stored there tells whose it is. We die right after: the messages are committed.
-func (s *requests) AllocateAt(ctx context.Context, queue string, e queuelog.Entry, first int64, now time.Time) (Cursor, bool, error) {
+func (s *requests) AllocateAt(ctx context.Context, queue string, e queuelog.Entry, first int64,
+	now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, "allocation", queue,
 		ddb.And(isArrivalOrder, attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)),
-		attrPosition.Plus(int64(e.Count)), attrTail.Append(encodeTail(queuelog.NewTail(e))), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
+		attrPosition.Plus(int64(e.Count)), attrTail.Append(encodeTail(queuelog.NewTail(e))),
+		attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
 // PutOrderItem stores o if nothing is stored under its queue and seq, and returns what stands there
@@ -57,8 +62,10 @@ func (s *requests) AllocateAt(ctx context.Context, queue string, e queuelog.Entr
 // Lost response, another did it first: what stands there is the same, for the first entries of a
 // tail never change. We die right after: the entries stand in two places, until the next one trims
 // the tail.
-func (s *requests) PutOrderItem(ctx context.Context, o queuelog.OrderItem) (queuelog.OrderItem, error) {
-	a, err := s.put(ctx, "put order item", s.messages, encodeOrderItem(o, s.names), s.queueKey.Missing())
+func (s *requests) PutOrderItem(ctx context.Context,
+	o queuelog.OrderItem) (queuelog.OrderItem, error) {
+	a, err := s.put(ctx, "put order item", s.messages, encodeOrderItem(o, s.names),
+		s.queueKey.Missing())
 	if err != nil || a.Held {
 		return o, err
 	}
@@ -66,7 +73,9 @@ func (s *requests) PutOrderItem(ctx context.Context, o queuelog.OrderItem) (queu
 }
 
 func (s *requests) decodeOrderItem(it ddb.Item) (queuelog.OrderItem, error) {
-	return ddb.Decoded(it, func(it ddb.Item) (queuelog.OrderItem, error) { return decodeOrderItem(it, s.names) })
+	return ddb.Decoded(it, func(it ddb.Item) (queuelog.OrderItem, error) {
+		return decodeOrderItem(it, s.names)
+	})
 }
 
 // TrimTail takes the first n entries out of the tail of a cursor that was seen, and in arrival
@@ -80,7 +89,8 @@ func (s *requests) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bo
 	next := seen.trimmed(n)
 	do := []ddb.Action{attrTailFrom.Set(ddb.Int(next.TailFrom)), changeOther}
 	if !keyed(seen) {
-		do = append(do, attrFingerprintsFrom.Set(ddb.Int(next.FingerprintsFrom)), attrFingerprints.Set(ddb.Text(string(next.Fingerprints))))
+		do = append(do, attrFingerprintsFrom.Set(ddb.Int(next.FingerprintsFrom)),
+			attrFingerprints.Set(ddb.Text(string(next.Fingerprints))))
 	}
 	// From the last to the first: dynoxide 1.2.1 removes them one after the other, DynamoDB all at
 	// once.

@@ -54,6 +54,7 @@ func (s *requests) SweepProgress(ctx context.Context, name string) (roundProgres
 // Lost response: the repeat stores the same. Another did it first: either value is a place up to
 // which everything was visited. We die right after: the next run goes on from here.
 func (s *requests) SaveSweepProgress(ctx context.Context, p roundProgress) error {
-	_, err := s.put(ctx, "save sweep progress", s.trouble, sweepItems.Item(&p, attrState.Set(ddb.Text(string(trouble.SweepKey)))), ddb.Cond{})
+	_, err := s.put(ctx, "save sweep progress", s.trouble,
+		sweepItems.Item(&p, attrState.Set(ddb.Text(string(trouble.SweepKey)))), ddb.Cond{})
 	return err
 }

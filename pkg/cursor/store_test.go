@@ -22,7 +22,8 @@ import (
 func freshNames() cursor.Names {
 	suffix := ddbtest.Suffix()
 	return cursor.Names{
-		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix,
+		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix,
+		Arrivals: "arrivals" + suffix,
 		QueueKey: "author", SeqKey: "number",
 	}
 }
@@ -92,7 +93,8 @@ var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 
 func settings() cursor.Settings {
 	return cursor.Settings{
-		First: 1, Policy: cursor.PolicySkip, GapAfter: 1500 * time.Millisecond, MaxAhead: 77, Mode: cursor.ModeAsync,
+		First: 1, Policy: cursor.PolicySkip, GapAfter: 1500 * time.Millisecond, MaxAhead: 77,
+		Mode: cursor.ModeAsync,
 	}
 }
 
@@ -103,8 +105,9 @@ func newCursor(queue string) cursor.Cursor {
 func wholeMessage(queue string, seq int64) cursor.Message {
 	return cursor.Message{
 		Queue: queue, Seq: seq, ID: "id", Body: []byte{0, 1, 0xff}, ContentType: "text/plain",
-		Attributes: map[string]string{"a": "1", "empty": ""}, EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
-		Digest: []byte("0123456789abcdef"), Op: []byte("12345678"), Trace: traceA,
+		Attributes: map[string]string{"a": "1", "empty": ""}, EnqueuedAt: at,
+		ExpiresOn: at.Add(time.Hour),
+		Digest:    []byte("0123456789abcdef"), Op: []byte("12345678"), Trace: traceA,
 	}
 }
 
@@ -155,5 +158,6 @@ func standing(t *testing.T, s *cursor.Store, queue string) cursor.Cursor {
 
 // hundred is a message with a body of 100 bytes.
 func hundred(seq int64) cursor.Message {
-	return cursor.Message{Queue: "octo-org/octo-repo", Seq: seq, Body: []byte(fmt.Sprintf("%-100d", seq))}
+	return cursor.Message{Queue: "octo-org/octo-repo", Seq: seq,
+		Body: []byte(fmt.Sprintf("%-100d", seq))}
 }

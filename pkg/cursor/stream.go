@@ -32,7 +32,8 @@ type OnMessagesOptions struct {
 // record of such a queue on, which does no harm to the others. A queue whose record is older than
 // half a minute, and that fails, or has more to move over than there is time for, is left to the
 // sweep, so that the others of its shard go on; its own next record advances it as well.
-func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context.Context,
+	table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	if options == nil {
 		options = &OnMessagesOptions{}
 	}
@@ -71,7 +72,8 @@ type namedQueue struct {
 
 // namedIn reads the records of a batch: once a queue, and each that cannot be read. read takes the
 // rest of a record's key; false passes the record over, as one of a deletion is.
-func namedIn(event table.StreamEvent, names Names, read func(*ddb.Decoder, *namedQueue) bool) (all []*namedQueue) {
+func namedIn(event table.StreamEvent, names Names,
+	read func(*ddb.Decoder, *namedQueue) bool) (all []*namedQueue) {
 	byQueue := map[string]*namedQueue{}
 	for i, raw := range event.Records {
 		key, counts := namedQueue{first: i}, false
@@ -96,7 +98,8 @@ func namedIn(event table.StreamEvent, names Names, read func(*ddb.Decoder, *name
 }
 
 // againFrom has a batch repeated from the first record on that has to come again.
-func againFrom(event table.StreamEvent, queues []*namedQueue) (events.DynamoDBEventResponse, error) {
+func againFrom(event table.StreamEvent,
+	queues []*namedQueue) (events.DynamoDBEventResponse, error) {
 	var lowest *namedQueue
 	for _, q := range queues {
 		if q.again && (lowest == nil || q.first < lowest.first) {
@@ -145,7 +148,8 @@ func readKeys(raw json.RawMessage, read func(*ddb.Decoder)) error {
 	return nil
 }
 
-var errNoImages = errors.New("stream record has no images: the cursors' stream must show NEW_AND_OLD_IMAGES")
+var errNoImages = errors.New(
+	"stream record has no images: the cursors' stream must show NEW_AND_OLD_IMAGES")
 
 // AdvanceOf is what a record of the cursors' stream moved, and the cursor as it was then; an empty
 // range for a record of another change, and for one that only wakes the queue's consumers up. A

@@ -33,7 +33,8 @@ type OnArrivalsOptions struct {
 // A queue that fails keeps no other queue of the batch back; the batch is repeated from the first
 // record of such a queue on, which does no harm to the others. One whose record is older than half
 // a minute is left to the sweep.
-func OnArrivals(s *Sorter, names Names, options OnArrivalsOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnArrivals(s *Sorter, names Names, options OnArrivalsOptions) func(context.Context,
+	table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	names = names.withDefaults()
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		queues := namedIn(event, names, func(d *ddb.Decoder, q *namedQueue) bool {

@@ -18,7 +18,8 @@ func waits(t *testing.T, sequence int, at time.Time, queue, key string) string {
 	t.Helper()
 	stored := check.Get(sortkey.KeyType("text").Key(key))
 	return fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"sortKey":{"B":%q}}}}`,
-		sequence, at.Unix(), queue, base64.StdEncoding.EncodeToString([]byte(sortkey.Era("").SortKey(stored, "1"))))
+		sequence, at.Unix(), queue,
+		base64.StdEncoding.EncodeToString([]byte(sortkey.Era("").SortKey(stored, "1"))))
 }
 
 // TestOnArrivalsSettlesEachQueueOnce: up to the greatest key of the batch, in one wake-up where
@@ -44,13 +45,15 @@ func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	})
 	at := b.now
 	run := func() (again string, wakeUps []string, placed, failed int) {
-		response := check.Get(cursor.OnArrivals(b.process(cursor.Options{}), cursor.Names{}, cursor.OnArrivalsOptions{
-			WakeUp: func(queue string, upTo sortkey.SortKey, due time.Time) {
-				wakeUps = append(wakeUps, fmt.Sprint(queue, " ", upTo.Key(), " ", due.Sub(b.now)))
-			},
-			Settled: func(done cursor.Settled) { placed += done.Placed },
-			Failed:  func(error) { failed++ },
-		})(t.Context(), event(t, waits(t, 1, at, "q", "b"), waits(t, 2, at, "now", "a"), waits(t, 3, at, "bad", "a"), waits(t, 4, at, "q", "a"), waits(t, 5, at, "now", "b"))))
+		response := check.Get(cursor.OnArrivals(b.process(cursor.Options{}), cursor.Names{},
+			cursor.OnArrivalsOptions{
+				WakeUp: func(queue string, upTo sortkey.SortKey, due time.Time) {
+					wakeUps = append(wakeUps, fmt.Sprint(queue, " ", upTo.Key(), " ", due.Sub(b.now)))
+				},
+				Settled: func(done cursor.Settled) { placed += done.Placed },
+				Failed:  func(error) { failed++ },
+			})(t.Context(), event(t, waits(t, 1, at, "q", "b"), waits(t, 2, at, "now", "a"),
+			waits(t, 3, at, "bad", "a"), waits(t, 4, at, "q", "a"), waits(t, 5, at, "now", "b"))))
 		for _, f := range response.BatchItemFailures {
 			again += f.ItemIdentifier
 		}

@@ -47,9 +47,10 @@ func TestOnMessagesHealsEachQueueOnce(t *testing.T) {
 	b.puts(1, 3)
 	b.put(cursor.Message{Queue: "other", Seq: 1})
 	var advances []string
-	handle := cursor.OnMessages(b.sorter, cursor.Names{}, &cursor.OnMessagesOptions{Advanced: func(a cursor.Advance) {
-		advances = append(advances, fmt.Sprintf("%s %v", a.Cursor.Queue, a.Moves))
-	}})
+	handle := cursor.OnMessages(b.sorter, cursor.Names{},
+		&cursor.OnMessagesOptions{Advanced: func(a cursor.Advance) {
+			advances = append(advances, fmt.Sprintf("%s %v", a.Cursor.Queue, a.Moves))
+		}})
 	response, err := handle(t.Context(), event(t,
 		stored(1, "q", 2), stored(2, "other", 1), stored(3, "q", 1), stored(4, "q", 3),
 		`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"5","Keys":{"queue":{"S":"q"},"seq":{"N":"9"}}}}`))
@@ -68,12 +69,17 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
 		b.put(body(1))
 		var failures []error
-		handle := cursor.OnMessages(b.sorter, cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(err error) { failures = append(failures, err) }})
+		handle := cursor.OnMessages(b.sorter, cursor.Names{},
+			&cursor.OnMessagesOptions{Failed: func(err error) {
+				failures = append(failures, err)
+			}})
 		other := strings.Replace(record, `"2"`, `"4"`, 1)
-		response, err := handle(t.Context(), event(t, stored(1, "q", 1), record, stored(3, "q", 1), other))
+		response, err := handle(t.Context(),
+			event(t, stored(1, "q", 1), record, stored(3, "q", 1), other))
 		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
 			response.BatchItemFailures[0].ItemIdentifier == "2" && len(failures) == 2,
-			"%s: %v, %v, failures %v; want what is from record 2 on to come again", name, response, err, failures)
+			"%s: %v, %v, failures %v; want what is from record 2 on to come again", name, response, err,
+			failures)
 		if cur, err := b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 1 {
 			t.Errorf("%s: the good record was not handled: %+v, %v", name, cur, err)
 		}
@@ -83,12 +89,14 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 }
 
 func TestAdvanceOf(t *testing.T) {
-	created := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","NewImage":%s}}`, cursorImage("q", 0))
+	created := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","NewImage":%s}}`,
+		cursorImage("q", 0))
 	for record, want := range map[string]cursor.Range{
 		created: {From: 0, To: 0}, moved(2, "q", 0, 2): {From: 0, To: 2}, moved(3, "q", 2, 2): {From: 2, To: 2},
 	} {
 		cur, over, err := cursor.AdvanceOf(json.RawMessage(record), cursor.Names{})
-		check.That(t, err == nil && cur.Queue == "q" && over == want, "%s: %+v, %v, %v; want %v", record, cur, over, err, want)
+		check.That(t, err == nil && cur.Queue == "q" && over == want, "%s: %+v, %v, %v; want %v", record,
+			cur, over, err, want)
 	}
 	removed := `{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"6"}}`
 	cur, _, err := cursor.AdvanceOf(json.RawMessage(removed), cursor.Names{})
@@ -131,13 +139,17 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 			})
 			record := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"7","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"seq":{"N":"1"}}}}`, made, c.queue)
 			failed := 0
-			response, err := cursor.OnMessages(b.process(cursor.Options{}), cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(error) { failed++ }})(t.Context(), event(t, record))
+			response, err := cursor.OnMessages(b.process(cursor.Options{}), cursor.Names{},
+				&cursor.OnMessagesOptions{Failed: func(error) {
+					failed++
+				}})(t.Context(), event(t, record))
 			check.That(t, err == nil && failed == 1 &&
 				(len(response.BatchItemFailures) == 1) == c.again,
 				"%+v, %v, %d failures; want it again: %v", response, err, failed, c.again)
 			b.engine = b.tables
 			if !c.again {
-				if _, err := b.process(cursor.Options{}).Steps().Heal(t.Context(), "q"); err != nil || b.status().Position != 1 {
+				if _, err := b.process(cursor.Options{}).Steps().Heal(t.Context(), "q"); err != nil ||
+					b.status().Position != 1 {
 					t.Errorf("%+v, %v; want it healed without its record", b.status(), err)
 				}
 			}

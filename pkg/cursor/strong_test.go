@@ -33,7 +33,9 @@ func TestGapsShowsWhatWasJustParked(t *testing.T) {
 func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
 	s := cursor.DefaultSettings()
 	s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
-	b := newBehind(t, cursor.Options{Defaults: &s}, func(r ddb.Request) bool { return r.Name() == "query messages" })
+	b := newBehind(t, cursor.Options{Defaults: &s}, func(r ddb.Request) bool {
+		return r.Name() == "query messages"
+	})
 	b.sweep(cursor.SweepOptions{}) // the day's full round
 	b.put(body(3))
 	b.now = b.now.Add(time.Minute)
@@ -46,11 +48,13 @@ func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
 func TestArrivalsThatJustCameAreThere(t *testing.T) {
 	b := newBehind(t, cursor.Options{}, nil)
 	b.fill("a", 100)
-	if head, found, err := b.sorter.Steps().Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 1 {
+	if head, found, err := b.sorter.Steps().Oldest(t.Context(), "q"); err != nil || !found ||
+		head.Seq != 1 {
 		t.Errorf("the oldest is %+v, %v, %v; want 1", head, found, err)
 	}
 	for _, upTo := range []int64{100, 30} {
-		if kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", 0, upTo); err != nil || kept.To != 0 || kept.More {
+		if kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", 0, upTo); err != nil ||
+			kept.To != 0 || kept.More {
 			t.Errorf("back from %d: %+v, %v; want all", upTo, kept, err)
 		}
 	}

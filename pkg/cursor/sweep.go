@@ -100,7 +100,8 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 	case o.SkipLimit < 1:
 		return o, invalid.New(invalid.OutOfRange, "skipLimit", "must be 1 or more")
 	case s.retention > 0 && (o.FullEvery < 0 || o.FullEvery > s.retention/4):
-		return o, invalid.New(invalid.OutOfRange, "fullEvery", "must be at most a quarter of the retention, "+(s.retention/4).String())
+		return o, invalid.New(invalid.OutOfRange, "fullEvery",
+			"must be at most a quarter of the retention, "+(s.retention/4).String())
 	}
 	return o, bounds.Check("segments", o.Segments, 1, 100)
 }
@@ -226,15 +227,19 @@ func (w *sweep) rounds(ctx context.Context) {
 		}
 		return filter
 	}
-	round, err := w.sorter.walkAll(most, walking{Name: "gaps", Segments: o.Segments, Every: o.Every, Only: waiting, PassOver: true}, func(ctx context.Context, c Cursor, seen *tally.Tally) error {
-		if c.GapOpen() || c.Announced != noneAnnounced || keyed(c) || c.Erased() && c.Erasure.Emptied.IsZero() {
+	round, err := w.sorter.walkAll(most, walking{Name: "gaps", Segments: o.Segments, Every: o.Every,
+		Only: waiting, PassOver: true}, func(ctx context.Context, c Cursor, seen *tally.Tally) error {
+		if c.GapOpen() || c.Announced != noneAnnounced || keyed(c) ||
+			c.Erased() && c.Erasure.Emptied.IsZero() {
 			w.visit(ctx, c, false, seen)
 		}
 		return w.beside(ctx, c, since, false, seen)
 	})
 	w.report.Round = round
-	w.report.OpenGaps, w.report.OldestGap = round.Seen.Count(tallyGaps), round.Seen.Longest(tallyGapAge)
-	w.report.Waiting, w.report.Overdue = round.Seen.Count(tallyWaiting), round.Seen.Longest(tallyOverdue)
+	w.report.OpenGaps, w.report.OldestGap = round.Seen.Count(tallyGaps),
+		round.Seen.Longest(tallyGapAge)
+	w.report.Waiting, w.report.Overdue = round.Seen.Count(tallyWaiting),
+		round.Seen.Longest(tallyOverdue)
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of gaps", err))
 	w.goOnWithRest(most)
 
@@ -242,7 +247,8 @@ func (w *sweep) rounds(ctx context.Context) {
 		long = w.longQuiet(p)
 		return cursorFilter{}
 	}
-	round, err = w.sorter.walkAll(ctx, walking{Name: "full" + o.Beside.Of, Segments: o.Segments, Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *tally.Tally) error {
+	round, err = w.sorter.walkAll(ctx, walking{Name: "full" + o.Beside.Of, Segments: o.Segments,
+		Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *tally.Tally) error {
 		w.visit(ctx, c, true, &tally.Tally{})
 		return w.beside(ctx, c, long, true, &tally.Tally{})
 	})
@@ -270,7 +276,8 @@ func (w *sweep) needed(p roundProgress) cursorFilter {
 }
 
 // beside has a queue looked after by who sweeps beside, if it moved since.
-func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool, seen *tally.Tally) error {
+func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool,
+	seen *tally.Tally) error {
 	visit := w.options.Beside.Visit
 	if visit == nil || c.MovedAt.Before(since) && c.Notified.Before(since) {
 		return nil

@@ -47,7 +47,9 @@ func (r *sweepRun) waits(ctx context.Context, seen Cursor) (bool, error) {
 	if seen.Low < seen.High {
 		return true, nil
 	}
-	page, err := r.sorter.store.Waiting(ctx, queuelog.WaitingQuery{Queue: seen.Queue, After: seen.High, UpTo: sortkey.EverySortKey, Limit: 1, HeadsOnly: true})
+	page, err := r.sorter.store.Waiting(ctx,
+		queuelog.WaitingQuery{Queue: seen.Queue, After: seen.High, UpTo: sortkey.EverySortKey, Limit: 1,
+			HeadsOnly: true})
 	return len(page.Waiting) > 0, err
 }
 
@@ -63,7 +65,8 @@ func (r *sweepRun) tellLate(ctx context.Context, cur Cursor) error {
 		return nil
 	}
 	a := Announcement{
-		Kind: MessageLate, ID: fmt.Sprintf("%s/%d/%s/%d", MessageLate, len(cur.Queue), cur.Queue, cur.LateSoFar),
+		Kind: MessageLate, ID: fmt.Sprintf("%s/%d/%s/%d", MessageLate, len(cur.Queue), cur.Queue,
+			cur.LateSoFar),
 		Queue: cur.Queue, Late: cur.LateSoFar - cur.LateTold,
 	}
 	var err error
@@ -73,7 +76,8 @@ func (r *sweepRun) tellLate(ctx context.Context, cur Cursor) error {
 	if cur.LateInRow >= manyLate {
 		behind := a
 		behind.Kind, behind.Late = KeysBehind, cur.LateInRow
-		behind.ID = fmt.Sprintf("%s/%d/%s/%d", KeysBehind, len(cur.Queue), cur.Queue, cur.LateSeq-cur.LateInRow+1)
+		behind.ID = fmt.Sprintf("%s/%d/%s/%d", KeysBehind, len(cur.Queue), cur.Queue,
+			cur.LateSeq-cur.LateInRow+1)
 		err = r.announce(ctx, behind)
 	}
 	if err = errors.Join(err, r.announce(ctx, a)); err != nil {
@@ -97,7 +101,8 @@ func (s *Sorter) lateExamples(ctx context.Context, cur Cursor) ([]LateMessage, e
 		}
 		for p := range placesOf(part.entries, part.after) {
 			if p.Has(queuelog.MarkLate) && p.seqs.To <= cur.LateSeq {
-				examples = append(examples, LateMessage{Seq: p.seqs.To, Key: p.Key.Key(), Dropped: p.Has(queuelog.MarkDropped)})
+				examples = append(examples,
+					LateMessage{Seq: p.seqs.To, Key: p.Key.Key(), Dropped: p.Has(queuelog.MarkDropped)})
 			}
 		}
 	}

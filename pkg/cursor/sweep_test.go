@@ -26,7 +26,8 @@ func (b *bench) sweep(options cursor.SweepOptions) (cursor.SweepReport, []string
 	return check.Get(b.sorter.Sweep(b.t.Context(), options)), announced
 }
 
-func (b *bench) announces(what string, options cursor.SweepOptions, want ...string) cursor.SweepReport {
+func (b *bench) announces(what string, options cursor.SweepOptions,
+	want ...string) cursor.SweepReport {
 	b.t.Helper()
 	report, got := b.sweep(options)
 	same(b.t, what, got, want)
@@ -34,10 +35,15 @@ func (b *bench) announces(what string, options cursor.SweepOptions, want ...stri
 }
 
 func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
+	b := newBench(t, withSettings(func(s *cursor.Settings) {
+		s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
+	}))
 	b.put(body(3))
 	var seen []string
-	report := b.announces("a young gap", cursor.SweepOptions{Gap: func(of cursor.Cursor, age time.Duration) { seen = append(seen, fmt.Sprint(of.Queue, age)) }})
+	report := b.announces("a young gap",
+		cursor.SweepOptions{Gap: func(of cursor.Cursor, age time.Duration) {
+			seen = append(seen, fmt.Sprint(of.Queue, age))
+		}})
 	same(t, "gaps", seen, []string{"q0s"})
 	check.That(t, report.OpenGaps == 1 && report.OldestGap == 0,
 		"report %+v, want one open gap of no age", report)
@@ -48,14 +54,17 @@ func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
 	check.That(t, report.OpenGaps == 1 && report.OldestGap == time.Minute,
 		"report %+v, want one open gap of a minute", report)
 	b.put(body(1))
-	b.announces("filled in part: the rest is as old", cursor.SweepOptions{}, "gap.closed/1/q/1 0→1", "gap.opened/1/q/2 1→2")
+	b.announces("filled in part: the rest is as old", cursor.SweepOptions{}, "gap.closed/1/q/1 0→1",
+		"gap.opened/1/q/2 1→2")
 	b.put(body(2))
 	b.announces("filled", cursor.SweepOptions{}, "gap.closed/1/q/2 1→2")
 	b.announces("nothing is left", cursor.SweepOptions{})
 }
 
 func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Second }))
+	b := newBench(t, withSettings(func(s *cursor.Settings) {
+		s.Policy, s.GapAfter = cursor.PolicySkip, time.Second
+	}))
 	b.put(body(2))
 	b.now = b.now.Add(time.Second)
 	deaf := errors.New("nobody there")
@@ -64,7 +73,8 @@ func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
 	})
 	check.That(t, errors.Is(err, deaf) && report.Failed != 0 && report.Skipped == 0,
 		"report %+v, error %v; want a failure, and nothing skipped unannounced", report, err)
-	b.announces("once somebody listens", cursor.SweepOptions{}, "gap.opened/1/q/1 0→1", "gap.skipped/1/q/1 0→1")
+	b.announces("once somebody listens", cursor.SweepOptions{}, "gap.opened/1/q/1 0→1",
+		"gap.skipped/1/q/1 0→1")
 }
 
 // TestSweepGoesOnWhereItStopped: a run ends with its time, and the next one goes on; what a round
@@ -88,19 +98,20 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		left := perRun
 		var err error
-		report, err = b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{Segments: 2, Beside: cursor.Beside{
-			Visit: func(_ context.Context, c cursor.Cursor, full bool, seen *tally.Tally) error {
-				if full {
+		report, err = b.process(cursor.Options{}).Sweep(ctx,
+			cursor.SweepOptions{Segments: 2, Beside: cursor.Beside{
+				Visit: func(_ context.Context, c cursor.Cursor, full bool, seen *tally.Tally) error {
+					if full {
+						return nil
+					}
+					visits[c.Queue]++
+					seen.Add("visited", 1)
+					if left--; left == 0 {
+						cancel()
+					}
 					return nil
-				}
-				visits[c.Queue]++
-				seen.Add("visited", 1)
-				if left--; left == 0 {
-					cancel()
-				}
-				return nil
-			},
-		}})
+				},
+			}})
 		cancel()
 		check.That(t, (err == nil) == report.Round.Ended &&
 			(report.Round.Ended || report.OpenGaps == 0), "run %d: %+v, %v", runs, report, err)
@@ -118,7 +129,9 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 // round is over.
 func TestAQueueHasATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
+		b := newBench(t, withSettings(func(s *cursor.Settings) {
+			s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
+		}))
 		b.sweep(cursor.SweepOptions{}) // the day's full round
 		for _, queue := range []string{"a", "b", "c"} {
 			b.put(in(queue, body(3)))
@@ -128,17 +141,19 @@ func TestAQueueHasATurn(t *testing.T) {
 		defer cancel()
 		began, calls := time.Now(), 0
 		var last time.Duration
-		report, err := b.sorter.Sweep(ctx, cursor.SweepOptions{Segments: 1, Announce: func(ctx context.Context, a cursor.Announcement) error {
-			if a.Queue != "b" {
-				last = max(last, time.Since(began))
-				return nil
-			}
-			if calls++; calls > 1 {
-				return nil
-			}
-			<-ctx.Done()
-			return ctx.Err()
-		}})
+		report, err := b.sorter.Sweep(ctx,
+			cursor.SweepOptions{Segments: 1,
+				Announce: func(ctx context.Context, a cursor.Announcement) error {
+					if a.Queue != "b" {
+						last = max(last, time.Since(began))
+						return nil
+					}
+					if calls++; calls > 1 {
+						return nil
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				}})
 		check.That(t, err == nil && report.OpenGaps == 3 && report.Failed == 0 && calls >= 2 &&
 			last <= 6*time.Second,
 			"%+v, %v, %d calls, the others after %v; want all announced, and the others after a turn",
@@ -148,7 +163,9 @@ func TestAQueueHasATurn(t *testing.T) {
 
 // TestManyOpenGapsAreNotAllAnnouncedAgain: those that are new are, and 1,000 others a run.
 func TestManyOpenGapsAreNotAllAnnouncedAgain(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
+	b := newBench(t, withSettings(func(s *cursor.Settings) {
+		s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
+	}))
 	const gaps = 1500
 	for i := range gaps {
 		b.put(in(fmt.Sprint("q", i), body(3)))
@@ -188,13 +205,14 @@ func TestAWalkGoesOnBehindTheQueueItStoppedAt(t *testing.T) {
 	var visited []string
 	for range 4 {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := cursor.WalkAll(b.sorter, ctx, cursor.Walk{Name: "w", Segments: 1}, func(ctx context.Context, c cursor.Cursor, _ *tally.Tally) error {
-			visited = append(visited, c.Queue)
-			if c.Queue == "b" {
-				cancel()
-			}
-			return ctx.Err()
-		})
+		_, err := cursor.WalkAll(b.sorter, ctx, cursor.Walk{Name: "w", Segments: 1},
+			func(ctx context.Context, c cursor.Cursor, _ *tally.Tally) error {
+				visited = append(visited, c.Queue)
+				if c.Queue == "b" {
+					cancel()
+				}
+				return ctx.Err()
+			})
 		last := visited[len(visited)-1]
 		check.That(t, (err == nil) == (last == "c"), "after %s: %v", last, err)
 		cancel()

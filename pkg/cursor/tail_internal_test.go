@@ -27,8 +27,10 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 		c := newCursor("q", settings, time.Time{})
 		var left []place
 		for range 1 + random.IntN(8) {
-			for n := queuelog.OrderItemEntries + random.IntN(queuelog.MaxTail-queuelog.OrderItemEntries+1) - c.Tail.Len(); n > 0; n-- {
-				e := queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint(random.Uint64())), Count: 1 + random.IntN(most), Seen: queuelog.ShortSeen(c.Position)}
+			for n := queuelog.OrderItemEntries +
+				random.IntN(queuelog.MaxTail-queuelog.OrderItemEntries+1) - c.Tail.Len(); n > 0; n-- {
+				e := queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint(random.Uint64())),
+					Count: 1 + random.IntN(most), Seen: queuelog.ShortSeen(c.Position)}
 				c.Tail, c.Position = c.Tail+queuelog.NewTail(e), c.Position+int64(e.Count)
 			}
 			first, _ := c.Tail.First(queuelog.OrderItemEntries)
@@ -39,15 +41,19 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 			err := c.checkFingerprints()
 			check.Need(t, err == nil, "seed %d: %v", seed, err)
 			for _, p := range left {
-				for _, seen := range []int64{p.seqs.From, max(c.FingerprintsFrom, p.seqs.From-1), c.FingerprintsFrom, p.seqs.From - 1000} {
+				for _, seen := range []int64{p.seqs.From, max(c.FingerprintsFrom, p.seqs.From-1),
+					c.FingerprintsFrom, p.seqs.From - 1000} {
 					check.Need(t, seen > p.seqs.From || !c.without(p.Entry, seen),
 						"seed %d: the place of the seqs %v is overlooked by one that has seen %d, before a tail from %d with fingerprints from %d",
 						seed, p.seqs, seen, c.TailFrom, c.FingerprintsFrom)
 				}
 			}
 			// What comes later has no print, so the last 24 places are none of its.
-			if e := (queuelog.Entry{Key: "0123456789", Count: 1}); c.Fingerprints.len() > maxFingerprints || !c.Fingerprints.mayHave(e) && !c.without(e, left[len(left)-queuelog.OrderItemEntries].seqs.From) {
-				t.Fatalf("seed %d: %d fingerprints from %d say nothing of the last order item, before %d", seed, c.Fingerprints.len(), c.FingerprintsFrom, c.TailFrom)
+			if e := (queuelog.Entry{Key: "0123456789", Count: 1}); c.Fingerprints.len() > maxFingerprints ||
+				!c.Fingerprints.mayHave(e) &&
+					!c.without(e, left[len(left)-queuelog.OrderItemEntries].seqs.From) {
+				t.Fatalf("seed %d: %d fingerprints from %d say nothing of the last order item, before %d", seed,
+					c.Fingerprints.len(), c.FingerprintsFrom, c.TailFrom)
 			}
 		}
 	}
@@ -85,7 +91,8 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 			it[ddb.Path(attribute)] = value
 		}
 		maps.Copy(it, change)
-		if c, err := decodeCursor(it.Item(), names); err == nil || !strings.Contains(err.Error(), `"prints`) {
+		if c, err := decodeCursor(it.Item(), names); err == nil ||
+			!strings.Contains(err.Error(), `"prints`) {
 			t.Errorf("%s: %+v, %v; want an error of the prints", name, c, err)
 		}
 	}
@@ -97,7 +104,8 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	names := Names{}.withDefaults()
 	settings := DefaultSettings()
 	settings.Kind = KindArrival
-	for count, right := range map[int]bool{0: false, 1: true, maxArrivalMessages: true, maxArrivalMessages + 1: false} {
+	for count, right := range map[int]bool{0: false, 1: true, maxArrivalMessages: true,
+		maxArrivalMessages + 1: false} {
 		entries := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("a"), Count: count})
 		c := newCursor("q", settings, time.Time{})
 		c.Tail, c.Position = entries, int64(count)
@@ -117,8 +125,10 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	for name, entries := range map[string]ddb.Value{
 		"none": ddb.ListOf(), "a part of one": ddb.ListOf(short), "texts": ddb.ListOf(ddb.Text("12345678901234")), "no list": short,
 	} {
-		it := encodeOrderItem(queuelog.OrderItem{Queue: "q", Last: 1000, Entries: queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("a"), Count: 1})}, names)
-		if _, err := decodeOrderItem(it.Merge(ddb.Fields{attrEntries: entries}.Item()), names); err == nil {
+		it := encodeOrderItem(queuelog.OrderItem{Queue: "q", Last: 1000,
+			Entries: queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("a"), Count: 1})}, names)
+		if _, err := decodeOrderItem(it.Merge(ddb.Fields{attrEntries: entries}.Item()),
+			names); err == nil {
 			t.Errorf("an order item with %s: no error", name)
 		}
 	}
@@ -136,7 +146,8 @@ func TestDamagedKeyedCursorsAreRefused(t *testing.T) {
 			others[ddb.Path(at)] = value
 		}
 		delete(others, name)
-		if c, err := decodeCursor(others.Item(), names); err == nil || !strings.Contains(err.Error(), `"`+string(name)+`"`) {
+		if c, err := decodeCursor(others.Item(), names); err == nil ||
+			!strings.Contains(err.Error(), `"`+string(name)+`"`) {
 			t.Errorf("without %s: %+v, %v; want an error of it", name, c, err)
 		}
 	}

@@ -45,7 +45,8 @@ const (
 // InvalidError.
 func ParseTrace(parent, state string) (Trace, error) {
 	if parent == "" && state != "" {
-		return Trace{}, invalid.New(invalid.Misplaced, "tracestate", "must not be given without a traceparent")
+		return Trace{},
+			invalid.New(invalid.Misplaced, "tracestate", "must not be given without a traceparent")
 	}
 	if parent == "" {
 		return Trace{}, nil
@@ -168,7 +169,8 @@ func (t Trace) ID() string {
 func (t Trace) validate() error {
 	read, err := ParseTrace(t.Parent, t.State)
 	if err == nil && read != t {
-		err = invalid.New(invalid.Malformed, "traceparent", "is not in the form of version 00: "+read.Parent+" is")
+		err = invalid.New(invalid.Malformed, "traceparent",
+			"is not in the form of version 00: "+read.Parent+" is")
 	}
 	return err
 }
@@ -200,7 +202,8 @@ func decodeTrace(raw []byte) (t Trace, ok bool) {
 	if len(raw) < traceSize {
 		return Trace{}, false
 	}
-	return Trace{Parent: fmt.Sprintf("00-%x-%x-%x", raw[:16], raw[16:24], raw[24:traceSize]), State: string(raw[traceSize:])}, true
+	return Trace{Parent: fmt.Sprintf("00-%x-%x-%x", raw[:16], raw[16:24], raw[24:traceSize]),
+		State: string(raw[traceSize:])}, true
 }
 
 // tracesOf writes the traces of the messages of one item, in an attribute that older versions pass

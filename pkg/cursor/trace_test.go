@@ -57,9 +57,11 @@ func TestTraceContexts(t *testing.T) {
 		lenient := cursor.TraceOf(c.parent, c.state)
 		var wrong *invalid.Error
 		switch {
-		case c.field == "" && (err != nil || read.State != c.state || c.parent != "" && len(read.Parent) != 55 || lenient.Parent != read.Parent):
+		case c.field == "" && (err != nil || read.State != c.state ||
+			c.parent != "" && len(read.Parent) != 55 || lenient.Parent != read.Parent):
 			t.Errorf("%s, %s: read as %+v, %+v, %v", c.parent, c.state, read, lenient, err)
-		case c.field != "" && (!errors.As(err, &wrong) || wrong.Field != c.field || read != (cursor.Trace{})):
+		case c.field != "" && (!errors.As(err, &wrong) || wrong.Field != c.field ||
+			read != (cursor.Trace{})):
 			t.Errorf("%s, %s: read as %+v, error %v; want one of %s", c.parent, c.state, read, err, c.field)
 		case c.field == "traceparent" && lenient != (cursor.Trace{}):
 			t.Errorf("the headers %s, %s are read as %+v", c.parent, c.state, lenient)
@@ -68,7 +70,8 @@ func TestTraceContexts(t *testing.T) {
 	if read, err := cursor.ParseTrace(later, ""); err != nil || read.Parent != parentA {
 		t.Errorf("of a later version: %+v, %v", read, err)
 	}
-	if read, err := cursor.ParseTrace(parentB[:53]+"ff", ""); err != nil || read.Parent != parentB[:53]+"03" {
+	if read, err := cursor.ParseTrace(parentB[:53]+"ff", ""); err != nil ||
+		read.Parent != parentB[:53]+"03" {
 		t.Errorf("with flags that mean nothing: %+v, %v", read, err)
 	}
 }
@@ -108,7 +111,8 @@ func TestTracesAreKept(t *testing.T) {
 	t.Run("numbered", func(t *testing.T) {
 		b := newBench(t, nil)
 		for _, trace := range []cursor.Trace{traceA, traceB, {}} {
-			r := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1"), Trace: trace})[0]
+			r := b.sorter.Put(t.Context(),
+				cursor.Message{Queue: "q", Seq: 1, Body: []byte("1"), Trace: trace})[0]
 			check.OK(t, r.Err)
 			want := map[bool]cursor.Outcome{true: cursor.Advanced, false: cursor.Duplicate}[trace == traceA]
 			check.That(t, r.Outcome == want, "%+v: %s, want %s", trace, r.Outcome, want)
@@ -127,7 +131,8 @@ func TestTracesAreKept(t *testing.T) {
 			got := b.append(a)
 			check.That(t, strings.HasPrefix(got, "duplicate"), "repeated without a trace: %s", got)
 		}
-		b.want("traces", b.traces(), parentB+" ;"+parentA+" a=1;;"+parentB+" ;"+parentA+" a=1;"+parentA+" a=1")
+		b.want("traces", b.traces(), parentB+" ;"+parentA+" a=1;;"+parentB+" ;"+parentA+" a=1;"+parentA+
+			" a=1")
 	})
 	t.Run("keyed", func(t *testing.T) {
 		b := newBench(t, nil)
@@ -144,7 +149,8 @@ func TestTracesAreKept(t *testing.T) {
 // One that is not in its form is refused, and nothing is stored.
 func TestTracesAreValidated(t *testing.T) {
 	b := newBench(t, nil)
-	for _, trace := range []cursor.Trace{{Parent: "00"}, {State: "a=1"}, {Parent: "01" + parentA[2:]}, {Parent: parentA, State: "a"}} {
+	for _, trace := range []cursor.Trace{{Parent: "00"}, {State: "a=1"}, {Parent: "01" + parentA[2:]},
+		{Parent: parentA, State: "a"}} {
 		err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Trace: trace})[0].Err
 		var wrong *invalid.Error
 		check.That(t, errors.As(err, &wrong) && strings.HasPrefix(wrong.Field, "trace"),

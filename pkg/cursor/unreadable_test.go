@@ -37,14 +37,16 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 	b.unreadable("a", "b", "c")
 	b.now = b.now.Add(5 * time.Hour)
 	visited := map[string]int{}
-	report, err := b.process(cursor.Options{Retention: retention}).Sweep(t.Context(), cursor.SweepOptions{
-		Segments: 1,
-		Beside: cursor.Beside{Visit: func(_ context.Context, c cursor.Cursor, _ bool, _ *tally.Tally) error {
-			visited[c.Queue]++
-			return nil
-		}},
-		Delivered: func(context.Context, string) (int64, bool, error) { return 0, true, nil },
-	})
+	report, err := b.process(cursor.Options{Retention: retention}).Sweep(t.Context(),
+		cursor.SweepOptions{
+			Segments: 1,
+			Beside: cursor.Beside{Visit: func(_ context.Context, c cursor.Cursor, _ bool,
+				_ *tally.Tally) error {
+				visited[c.Queue]++
+				return nil
+			}},
+			Delivered: func(context.Context, string) (int64, bool, error) { return 0, true, nil },
+		})
 	check.That(t, err != nil && strings.Count(err.Error(), `queue "b"`) == 3,
 		"error %v, want each round to name the queue", err)
 	check.That(t, report.Round.Ended && report.OpenGaps == 2 && report.Failed == 3 &&
@@ -63,7 +65,8 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 	for range 3 {
 		visited := 0
 		_, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
-			Beside: cursor.Beside{Visit: func(_ context.Context, _ cursor.Cursor, full bool, _ *tally.Tally) error {
+			Beside: cursor.Beside{Visit: func(_ context.Context, _ cursor.Cursor, full bool,
+				_ *tally.Tally) error {
 				if !full {
 					visited++
 				}

@@ -98,14 +98,16 @@ func (s *Sorter) verifier(ctx context.Context, queue string, of Range) (*verifie
 		return nil, err
 	}
 	of.From, of.To = max(of.From, cur.Settings.First-1), min(of.To, cur.Position)
-	return &verifier{Sorter: s, Verified: Verified{Cursor: cur, Range: of, Last: of.From}, expired: of.From}, nil
+	return &verifier{Sorter: s, Verified: Verified{Cursor: cur, Range: of, Last: of.From},
+		expired: of.From}, nil
 }
 
 // items looks at the messages of a numbered queue, as they are stored.
 func (v *verifier) items(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		for more := true; more && v.Last < v.To; {
-			page, err := v.store.Messages(ctx, queuelog.Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.To, Strong: true})
+			page, err := v.store.Messages(ctx,
+				queuelog.Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.To, Strong: true})
 			for _, m := range page.Messages {
 				v.item(m)
 			}
@@ -176,7 +178,8 @@ func (v *verifier) order(ctx context.Context, yield func(error) bool) (whole boo
 		if part.after < v.Last && v.Last > v.From {
 			v.wrong(Range{part.after, v.Last}, "has two places in the order")
 		}
-		for places := part.within(v.Last, v.To); len(places) > 0; places = places[min(most, len(places)):] {
+		for places := part.within(v.Last,
+			v.To); len(places) > 0; places = places[min(most, len(places)):] {
 			if err := v.arrived(ctx, places[:min(most, len(places))]); err != nil {
 				return false, err
 			}
@@ -190,7 +193,8 @@ func (v *verifier) order(ctx context.Context, yield func(error) bool) (whole boo
 
 // overHole goes on behind an order item that is not there.
 func (v *verifier) overHole(ctx context.Context) error {
-	page, err := v.store.OrderItems(ctx, queuelog.Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.Cursor.TailFrom, Limit: 1, Strong: true})
+	page, err := v.store.OrderItems(ctx, queuelog.Query{Queue: v.Cursor.Queue, First: v.Last + 1,
+		Last: v.Cursor.TailFrom, Limit: 1, Strong: true})
 	if err != nil {
 		return err
 	}
@@ -311,7 +315,8 @@ func (v *verifier) storedUpTo(ctx context.Context, seq int64) (bool, error) {
 	if seq < v.Cursor.Settings.First {
 		return false, nil
 	}
-	q := queuelog.Query{Queue: v.Cursor.Queue, First: v.Cursor.Settings.First, Last: seq, Limit: 1, Strong: true, HeadsOnly: true}
+	q := queuelog.Query{Queue: v.Cursor.Queue, First: v.Cursor.Settings.First, Last: seq, Limit: 1,
+		Strong: true, HeadsOnly: true}
 	if !numbered(v.Cursor) {
 		page, err := v.store.OrderItems(ctx, q)
 		return len(page.Items) > 0, err
@@ -330,7 +335,8 @@ func (v *verifier) stands(ctx context.Context, cur Cursor) error {
 		return err
 	}
 	if age := v.now().Sub(m.EnqueuedAt); age > standsAfter {
-		v.wrong(Range{cur.Position, m.Seq}, fmt.Sprintf("is stored since %v, and the position is not moved over it", age.Round(time.Second)))
+		v.wrong(Range{cur.Position, m.Seq},
+			fmt.Sprintf("is stored since %v, and the position is not moved over it", age.Round(time.Second)))
 	}
 	return nil
 }

@@ -43,7 +43,8 @@ func (b *bench) drop(table int, of string, keys ...int64) {
 func (b *bench) verified(after, upTo int64) string {
 	b.t.Helper()
 	var last cursor.Verified
-	for v, err := range b.process(cursor.Options{}).Verify(b.t.Context(), "q", cursor.Range{From: after, To: upTo}) {
+	for v, err := range b.process(cursor.Options{}).Verify(b.t.Context(), "q",
+		cursor.Range{From: after, To: upTo}) {
 		if err != nil {
 			return err.Error()
 		}
@@ -82,14 +83,18 @@ func TestVerify(t *testing.T) {
 	b.want("skipped", b.verified(0, all), "0 to 11: 10, 1 skipped")
 
 	b.drop(0, "seq", 4, 5, 8)
-	b.want("holes", b.verified(0, all), "0 to 11: 7, 1 skipped; 3 to 5 is not stored; 7 to 8 is not stored")
+	b.want("holes", b.verified(0, all),
+		"0 to 11: 7, 1 skipped; 3 to 5 is not stored; 7 to 8 is not stored")
 	b.drop(0, "seq", 1, 2)
-	b.want("the first are gone", b.verified(0, all), "0 to 11: 5, 1 skipped, 2 gone; 3 to 5 is not stored; 7 to 8 is not stored")
-	b.want("from there on", b.verified(3, all), "3 to 11: 4, 1 skipped; 3 to 5 is not stored; 7 to 8 is not stored")
+	b.want("the first are gone", b.verified(0, all),
+		"0 to 11: 5, 1 skipped, 2 gone; 3 to 5 is not stored; 7 to 8 is not stored")
+	b.want("from there on", b.verified(3, all),
+		"3 to 11: 4, 1 skipped; 3 to 5 is not stored; 7 to 8 is not stored")
 	b.drop(0, "seq", 11)
 	b.want("the last one", b.verified(8, all), "8 to 11: 1, 1 skipped; 10 to 11 is not stored")
 	b.later(15 * 24 * time.Hour)
-	b.want("expired, and not all deleted", b.verified(0, all), "0 to 11: 4, 1 skipped, 5 gone; 10 to 11 is not stored")
+	b.want("expired, and not all deleted", b.verified(0, all),
+		"0 to 11: 4, 1 skipped, 5 gone; 10 to 11 is not stored")
 	b.memory.Expire(b.now)
 	b.want("all expired", b.verified(0, all), "0 to 11: 0, 11 gone")
 }
@@ -105,7 +110,8 @@ func TestVerifyWhatWasPut(t *testing.T) {
 		}
 		return it
 	})
-	b.want("changed", b.verified(0, all), "0 to 2: 1; 1 to 2 is not what was put: its digest is another")
+	b.want("changed", b.verified(0, all),
+		"0 to 2: 1; 1 to 2 is not what was put: its digest is another")
 }
 
 // TestVerifyForEver: where nothing expires, what is not there was not deleted by time.
@@ -128,7 +134,8 @@ func TestVerifyStandsStill(t *testing.T) {
 	})
 	b.want("at once", b.verified(0, all), "0 to 1: 1")
 	b.later(2 * time.Minute)
-	b.want("later", b.verified(0, all), "0 to 1: 1; 1 to 2 is stored since 2m0s, and the position is not moved over it")
+	b.want("later", b.verified(0, all),
+		"0 to 1: 1; 1 to 2 is stored since 2m0s, and the position is not moved over it")
 }
 
 func TestVerifyArrivals(t *testing.T) {
@@ -163,5 +170,6 @@ func TestVerifyOrderItems(t *testing.T) {
 	b.want("an order item is not there", b.verified(from, all),
 		fmt.Sprintf("%d to 200: %d; %d to %d is not stored", from, 200-to, from, to))
 	b.drop(0, "seq", orders[0])
-	b.want("nor are those before", b.verified(0, all), fmt.Sprintf("0 to 200: %d, %d gone", 200-to, to))
+	b.want("nor are those before", b.verified(0, all),
+		fmt.Sprintf("0 to 200: %d, %d gone", 200-to, to))
 }

@@ -37,7 +37,8 @@ func (s *Sorter) scheduleAt(c Cursor, due time.Time) {
 // it. Call it when [Options].WakeUp said, or at any other time.
 //
 // It costs one or two strong reads where nothing is due.
-func (s *Sorter) Wake(ctx context.Context, queue string, options SweepOptions) (SweepReport, time.Time, error) {
+func (s *Sorter) Wake(ctx context.Context, queue string,
+	options SweepOptions) (SweepReport, time.Time, error) {
 	o, err := s.sweepOptions(options)
 	if err == nil {
 		err = ValidateQueue(queue)

@@ -27,7 +27,8 @@ type alarmed struct {
 func newAlarmed(t *testing.T, policy cursor.Policy, after time.Duration) *alarmed {
 	t.Helper()
 	begin := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(cursor.Names{}.Tables()...)), begin: begin, now: begin}
+	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(cursor.Names{}.Tables()...)),
+		begin: begin, now: begin}
 	store := check.Get(cursor.NewStore(a.meter, cursor.Names{}))
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = policy, after
@@ -60,17 +61,20 @@ func (a *alarmed) tells(want ...string) {
 func (a *alarmed) wake(skipped int, due string, reads, writes int) {
 	a.Helper()
 	a.meter.Take()
-	report, next, err := a.Wake(a.Context(), "q", cursor.SweepOptions{Announce: func(_ context.Context, n cursor.Announcement) error {
-		a.announced = append(a.announced, n.Kind)
-		return nil
-	}})
+	report, next, err := a.Wake(a.Context(), "q",
+		cursor.SweepOptions{Announce: func(_ context.Context, n cursor.Announcement) error {
+			a.announced = append(a.announced, n.Kind)
+			return nil
+		}})
 	cost := a.meter.Take()
 	at := ""
 	if !next.IsZero() {
 		at = next.Sub(a.begin).String()
 	}
-	if err != nil || report.Skipped != skipped || at != due || cost.Reads != reads || cost.Writes != writes {
-		a.Errorf("%+v, due %q, %v, %d reads and %d writes; want %d skipped, due %q, %d and %d", report, at, err, cost.Reads, cost.Writes, skipped, due, reads, writes)
+	if err != nil || report.Skipped != skipped || at != due || cost.Reads != reads ||
+		cost.Writes != writes {
+		a.Errorf("%+v, due %q, %v, %d reads and %d writes; want %d skipped, due %q, %d and %d", report,
+			at, err, cost.Reads, cost.Writes, skipped, due, reads, writes)
 	}
 }
 

@@ -54,7 +54,9 @@ func (s *Sorter) walkAll(ctx context.Context, walk walking, visit visiting) (Rou
 	}
 	begin, cancel := margin.Keep(ctx, lastVisit)
 	defer cancel()
-	look := look{round: r, only: only, passOver: walk.PassOver, visit: visit, goOn: func() bool { return begin.Err() == nil }}
+	look := look{round: r, only: only, passOver: walk.PassOver, visit: visit, goOn: func() bool {
+		return begin.Err() == nil
+	}}
 	errs := make([]error, walk.Segments)
 	s.forEach(walk.Segments, func(segment int) { errs[segment] = look.segment(ctx, segment) })
 	return r.end(ctx, errs)
@@ -101,7 +103,8 @@ func (l *look) segment(ctx context.Context, segment int) error {
 			// What was under way is for the next round: one queue does not hold the others up.
 			place.After = page.Cursors[begun-1].Queue
 		}
-		if err := l.reached(ctx, segment, step{place: place, left: left, seen: seen, failed: failed}); err != nil {
+		if err := l.reached(ctx, segment,
+			step{place: place, left: left, seen: seen, failed: failed}); err != nil {
 			return errors.Join(first, err)
 		}
 	}
@@ -110,8 +113,10 @@ func (l *look) segment(ctx context.Context, segment int) error {
 
 // page visits the queues of a page. It returns how many of the first ones it has come to, which are
 // all where there was time, what they counted, and whether the next round looks at one again.
-func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally.Tally, again bool, err error) {
-	came, seen, errs := make([]bool, len(cursors)), make([]tally.Tally, len(cursors)), make([]error, len(cursors))
+func (l *look) page(ctx context.Context,
+	cursors []Cursor) (begun int, all tally.Tally, again bool, err error) {
+	came, seen, errs := make([]bool, len(cursors)), make([]tally.Tally, len(cursors)),
+		make([]error, len(cursors))
 	l.forEach(len(cursors), func(i int) {
 		if l.goOn() {
 			came[i], errs[i] = true, l.visit(ctx, cursors[i], &seen[i])

@@ -43,7 +43,8 @@ type request struct {
 }
 
 // acquire makes the caller the owner of a key (true), or finds how its effect ended.
-func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (_ remembered, _ Row, mine bool, err error) {
+func (d *Deduplicator[ID, R]) acquire(ctx context.Context,
+	a *request) (_ remembered, _ Row, mine bool, err error) {
 	defer func() {
 		if err == nil || a.met {
 			d.lately.learn(a.met)
@@ -82,14 +83,16 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (_ rememb
 				return remembered{}, Row{}, false, err
 			}
 			if again.Fence == r.Fence && again.ValidUntil.Equal(r.ValidUntil) {
-				return remembered{}, Row{}, false, &RowError{Key: a.key, Field: string(attrResult), Err: errResultGone}
+				return remembered{}, Row{}, false,
+					&RowError{Key: a.key, Field: string(attrResult), Err: errResultGone}
 			}
 			r = again
 		case mismatch:
 			return remembered{}, Row{}, false, d.matches(r, a.payload)
 		case Quarantined:
 			d.note(ctx, EventQuarantined, r)
-			return remembered{}, Row{}, false, &QuarantinedError{Key: a.key, Attempts: r.Attempt, Last: r.Error}
+			return remembered{}, Row{}, false,
+				&QuarantinedError{Key: a.key, Attempts: r.Attempt, Last: r.Error}
 		}
 		if err != nil {
 			return remembered{}, Row{}, false, err
@@ -120,7 +123,8 @@ func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *request) (Row, e
 //
 // A claim whose response was lost is found by its token; its lease counts from when it was sent. If
 // the lease has run out when the response arrives, the caller owns nothing.
-func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row, now time.Time) (Row, bool, error) {
+func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row,
+	now time.Time) (Row, bool, error) {
 	lease, err := d.leaseFor(ctx)
 	if err != nil {
 		return Row{}, false, err
@@ -157,7 +161,8 @@ func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row, n
 //
 // The looks are not strong. One that shows a lower fence than was seen already is older than that,
 // and ignored.
-func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request, seen Row) (found Row, err error) {
+func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request,
+	seen Row) (found Row, err error) {
 	ctx, end := d.begin(ctx, "poll", a.key)
 	defer func() { end(err) }()
 	for {

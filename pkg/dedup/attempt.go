@@ -26,7 +26,8 @@ type Start[ID, R any] struct {
 // An attempt that is not ended is taken over after its lease. It cannot leave its process: where
 // another one does the effect, this one waits for it, and extends the lease meanwhile. ctx bounds
 // the call, not the attempt; but where Options.Lease is 0, its deadline is the lease.
-func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]byte) (start Start[ID, R], err error) {
+func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID,
+	payload ...[]byte) (start Start[ID, R], err error) {
 	k, err := d.Key(id)
 	if err != nil {
 		return start, err
@@ -147,7 +148,8 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 // place makes the first value that is given ready for the row; a repeat keeps it. Where the repeat
 // comes so late that the item of its own would be deleted while the row is valid, it is stored
 // again, with a later end.
-func (a *Attempt[ID, R]) place(ctx context.Context, value R, validUntil, expiresOn time.Time) error {
+func (a *Attempt[ID, R]) place(ctx context.Context, value R,
+	validUntil, expiresOn time.Time) error {
 	if a.placed == nil {
 		made, err := a.d.place(ctx, a.row, value, expiresOn)
 		if err == nil {
@@ -333,6 +335,7 @@ func (a *Attempt[ID, R]) owns(r Row) bool {
 
 func (a *Attempt[ID, R]) lost(ctx context.Context) error {
 	run := a.Run()
-	a.d.note(ctx, EventLost, Row{Key: run.Key, Fence: run.Fence, Attempt: run.Attempt, LeaseUntil: run.LeaseUntil})
+	a.d.note(ctx, EventLost, Row{Key: run.Key, Fence: run.Fence, Attempt: run.Attempt,
+		LeaseUntil: run.LeaseUntil})
 	return &LostError{Key: run.Key, Attempt: run.Attempt, Fence: run.Fence}
 }

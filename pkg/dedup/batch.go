@@ -9,7 +9,8 @@ import (
 // returns how many are done, of this call and of earlier ones, and the error of the one that is
 // not. It is for batches in order: those of a stream, and those that are delivered in order. A
 // batch that is delivered again skips what is done.
-func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) (int, error) {
+func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T,
+	id func(T) (ID, error), handle func(context.Context, T) (R, error)) (int, error) {
 	if id == nil || handle == nil {
 		return 0, missing("id or handler")
 	}
@@ -26,7 +27,8 @@ func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, 
 
 // one runs handle once for an item. An item that ran and could not be remembered is done: if it
 // came again, it would run again.
-func one[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], item T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) error {
+func one[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], item T, id func(T) (ID, error),
+	handle func(context.Context, T) (R, error)) error {
 	var out Outcome[R]
 	key, err := id(item)
 	if err == nil {

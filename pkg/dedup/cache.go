@@ -35,7 +35,9 @@ func newCache(size int, age time.Duration) *cache {
 	if size > 0 {
 		c.entries, _ = lru.New[Key, cached](size)
 	}
-	c.forgotten, _ = lru.NewWithEvict(max(size, leastForgotten), func(_ Key, fence int64) { c.lost = max(c.lost, fence) })
+	c.forgotten, _ = lru.NewWithEvict(max(size, leastForgotten), func(_ Key, fence int64) {
+		c.lost = max(c.lost, fence)
+	})
 	return c
 }
 

@@ -34,7 +34,8 @@ type packer struct {
 func (p *packer) init() {
 	// Both fail for options that are wrong, and these are not.
 	p.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	p.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxDecoded))
+	p.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0),
+		zstd.WithDecoderMaxMemory(maxDecoded))
 }
 
 // compress makes data shorter, where that is shorter.

@@ -28,7 +28,8 @@ type Deduplicator[ID, R any] struct {
 // New returns a Deduplicator for the processor: 1 to 255 bytes of UTF-8 that name the kind of work,
 // the same in all processes that do it. nil options mean all defaults. The error is an
 // [InvalidError].
-func New[ID, R any](store Store, processor string, options *Options[ID, R]) (*Deduplicator[ID, R], error) {
+func New[ID, R any](store Store, processor string,
+	options *Options[ID, R]) (*Deduplicator[ID, R], error) {
 	if options == nil {
 		options = &Options[ID, R]{}
 	}
@@ -123,7 +124,8 @@ func (d *Deduplicator[ID, R]) leaseFor(ctx context.Context) (time.Duration, erro
 // validity is how long a row is valid, and when TTL may take it, where its lease ends at
 // leaseUntil, or is over where that is the zero Time. By any clock, a row is valid until after its
 // lease is over: an expired row may be taken without a look at the lease.
-func (d *Deduplicator[ID, R]) validity(now, leaseUntil time.Time) (validUntil, expiresOn time.Time) {
+func (d *Deduplicator[ID, R]) validity(now,
+	leaseUntil time.Time) (validUntil, expiresOn time.Time) {
 	validUntil = now.Add(d.options.TTL)
 	if !leaseUntil.IsZero() && validUntil.Before(leaseUntil.Add(d.options.Margin)) {
 		validUntil = leaseUntil.Add(d.options.Margin)

@@ -38,7 +38,8 @@ func TestErrorsByTheirClass(t *testing.T) {
 	check.OK(t, attempt.Fail(t.Context(), errNoAccount))
 	check.Fails(t, attempt.Complete(t.Context(), "x"), dedup.ErrEnded)
 	_, _ = d.Once(t.Context(), "d", failsWith(errors.New(strings.Repeat("é", 1000))))
-	if kept := check.Get(d.Status(t.Context(), "d")).Row.Error; len(kept) > 256 || !strings.HasSuffix(kept, "é...") {
+	if kept := check.Get(d.Status(t.Context(), "d")).Row.Error; len(kept) > 256 ||
+		!strings.HasSuffix(kept, "é...") {
 		t.Errorf("kept %d bytes: %q", len(kept), kept)
 	}
 }
@@ -127,7 +128,8 @@ func TestInvalidate(t *testing.T) {
 		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 		isA[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
 		check.OK(t, attempt.Complete(t.Context(), incompressible(5000)))
-		check.That(t, check.Get(d.Invalidate(t.Context(), "a")) && !check.Get(d.Invalidate(t.Context(), "a")),
+		check.That(t, check.Get(d.Invalidate(t.Context(), "a")) &&
+			!check.Get(d.Invalidate(t.Context(), "a")),
 			"want true, then false")
 		out := check.Get(d.Once(t.Context(), "a", returns("2", &ran)))
 		check.That(t, !out.Replayed && out.Attempt == 1, "%+v", out)
@@ -145,7 +147,8 @@ func TestPayload(t *testing.T) {
 		for _, same := range [][][]byte{{[]byte("100"), []byte("EUR")}, nil} {
 			check.Is(t, check.Get(d.Once(t.Context(), "a", returns("1", &ran), same...)).Value, "1")
 		}
-		for _, other := range [][][]byte{{[]byte("900"), []byte("EUR")}, {[]byte("100EUR")}, {[]byte("100"), []byte("EUR"), nil}} {
+		for _, other := range [][][]byte{{[]byte("900"), []byte("EUR")}, {[]byte("100EUR")},
+			{[]byte("100"), []byte("EUR"), nil}} {
 			isA[*dedup.PayloadMismatchError](t, check.Err(d.Once(t.Context(), "a", never(t), other...)))
 		}
 	}
@@ -187,14 +190,16 @@ func TestPlacesOfResults(t *testing.T) {
 			var ran atomic.Int64
 			store := dedup.NewMemory()
 			d := process(t, store, &c.options)
-			if out := check.Get(d.Once(t.Context(), "a", returns(c.value, &ran))); out.Value != c.value || out.Omitted {
+			if out := check.Get(d.Once(t.Context(), "a", returns(c.value, &ran))); out.Value != c.value ||
+				out.Omitted {
 				t.Error("the first call does not get its own value")
 			}
 			out := check.Get(d.Once(t.Context(), "a", never(t)))
 			r := check.Get(d.Status(t.Context(), "a")).Row
 			check.That(t, r.Result.Place == c.place && r.Result.Codec == c.codec,
 				"in %q as %q, want %q as %q", r.Result.Place, r.Result.Codec, c.place, c.codec)
-			if omitted := c.place == dedup.Omitted; out.Omitted != omitted || !omitted && out.Value != c.value {
+			if omitted := c.place == dedup.Omitted; out.Omitted != omitted ||
+				!omitted && out.Value != c.value {
 				t.Errorf("omitted %v, %d bytes", out.Omitted, len(out.Value))
 			}
 		})
@@ -215,7 +220,8 @@ func TestSwitchedOff(t *testing.T) {
 			continue
 		}
 		a := check.Get(d.TryStart(t.Context(), "b")).Attempt
-		for _, err := range []error{a.Extend(t.Context(), time.Second), a.Complete(t.Context(), "x"), a.Fail(t.Context(), errDown)} {
+		for _, err := range []error{a.Extend(t.Context(), time.Second), a.Complete(t.Context(), "x"),
+			a.Fail(t.Context(), errDown)} {
 			check.OK(t, err)
 		}
 		check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.NotStarted)
@@ -239,7 +245,10 @@ func TestNobodyChangesWhatIsRemembered(t *testing.T) {
 		d := check.Get(dedup.New(dedup.NewMemory(), "p", &dedup.Options[string, bare]{CacheSize: 10}))
 		release := make(chan struct{})
 		call := func() {
-			out, err := d.Once(t.Context(), "a", func(context.Context) (bare, error) { <-release; return bare("12345"), nil })
+			out, err := d.Once(t.Context(), "a", func(context.Context) (bare, error) {
+				<-release
+				return bare("12345"), nil
+			})
 			check.That(t, err == nil && string(out.Value) == "12345",
 				"%q, %v; want what the first call got", out.Value, err)
 			copy(out.Value, "67890")
@@ -260,12 +269,16 @@ func TestResultTooLargeToUnpack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it may take longer than a lease
 		d := process(t, dedup.NewMemory(), nil)
 		large := strings.Repeat("x", 64<<20)
-		check.Is(t, len(check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) { return large, nil })).Value), len(large))
+		check.Is(t, len(check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) {
+			return large, nil
+		})).Value), len(large))
 		out := check.Get(d.Once(t.Context(), "a", never(t)))
 		check.That(t, out.Omitted && out.Replayed, "omitted %v, replayed %v", out.Omitted, out.Replayed)
 		fits := large[:64<<20-2] // and its quotes
 		for range 2 {
-			out := check.Get(d.Once(t.Context(), "b", func(context.Context) (string, error) { return fits, nil }))
+			out := check.Get(d.Once(t.Context(), "b", func(context.Context) (string, error) {
+				return fits, nil
+			}))
 			check.That(t, out.Value == fits, "%d bytes, omitted %v", len(out.Value), out.Omitted)
 		}
 	})

@@ -49,7 +49,8 @@ type StillRunningError struct {
 }
 
 func (e *StillRunningError) Error() string {
-	return fmt.Sprintf("%s: still running, until %s at the latest", e.Key, e.Until.Format(time.RFC3339Nano))
+	return fmt.Sprintf("%s: still running, until %s at the latest", e.Key,
+		e.Until.Format(time.RFC3339Nano))
 }
 
 // Unwrap returns Cause.

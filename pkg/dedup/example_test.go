@@ -46,7 +46,8 @@ func Example() {
 // An effect that is not a function call is ended by hand.
 func ExampleDeduplicator_TryStart() {
 	ctx := context.Background()
-	exports, err := dedup.New(dedup.NewMemory(), "exports", &dedup.Options[string, string]{Lease: time.Minute})
+	exports, err := dedup.New(dedup.NewMemory(), "exports",
+		&dedup.Options[string, string]{Lease: time.Minute})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -112,14 +113,17 @@ func ExampleEach() {
 	}
 	down := true
 	handler := func(ctx context.Context, batch delivery.Batch) error {
-		id := func(m cursor.Message) (string, error) { return m.Queue + "/" + strconv.FormatInt(m.Seq, 10), nil }
-		done, err := dedup.Each(ctx, payments, batch.Messages, id, func(_ context.Context, m cursor.Message) (Charge, error) {
-			if m.Seq == 2 && down {
-				return Charge{}, errors.New("the bank does not answer")
-			}
-			fmt.Println("charging for", string(m.Body))
-			return Charge{"ch_1", 4200}, nil
-		})
+		id := func(m cursor.Message) (string, error) {
+			return m.Queue + "/" + strconv.FormatInt(m.Seq, 10), nil
+		}
+		done, err := dedup.Each(ctx, payments, batch.Messages, id,
+			func(_ context.Context, m cursor.Message) (Charge, error) {
+				if m.Seq == 2 && down {
+					return Charge{}, errors.New("the bank does not answer")
+				}
+				fmt.Println("charging for", string(m.Body))
+				return Charge{"ch_1", 4200}, nil
+			})
 		fmt.Println("done:", done)
 		return err
 	}
@@ -141,7 +145,8 @@ func ExampleEach() {
 // An operator finds what is stuck, and lets it run again.
 func ExampleDeduplicator_List() {
 	ctx := context.Background()
-	payments, err := dedup.New(dedup.NewMemory(), "payments", &dedup.Options[string, Charge]{MaxAttempts: 1})
+	payments, err := dedup.New(dedup.NewMemory(), "payments",
+		&dedup.Options[string, Charge]{MaxAttempts: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -152,8 +157,10 @@ func ExampleDeduplicator_List() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %s after %d attempts: %s\n", entry.Row.ID, entry.Status, entry.Row.Attempt, entry.Row.Error)
-		released, err := payments.Release(ctx, entry.Row.ID, dedup.Audit{By: "ada", Reason: "the bank is back"})
+		fmt.Printf("%s: %s after %d attempts: %s\n", entry.Row.ID, entry.Status, entry.Row.Attempt,
+			entry.Row.Error)
+		released, err := payments.Release(ctx, entry.Row.ID,
+			dedup.Audit{By: "ada", Reason: "the bank is back"})
 		fmt.Println("released:", released, err)
 	}
 	// Output:

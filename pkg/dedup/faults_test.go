@@ -30,7 +30,8 @@ type hurt struct {
 
 func newHurt(t *testing.T) *hurt {
 	t.Helper()
-	h := &hurt{T: t, table: ddbtest.NewFaults(memory()), done: map[string]bool{}, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
+	h := &hurt{T: t, table: ddbtest.NewFaults(memory()), done: map[string]bool{},
+		now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	h.d = h.on(on(t, h.table))
 	return h
 }
@@ -73,9 +74,11 @@ func TestTheSDKRepeats(t *testing.T) { ddbtest.EachServer(t, testTheSDKRepeats) 
 
 func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 	for request := 1; request <= 3; request++ {
-		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + ddbtest.Suffix()}
+		h, network, names := newHurt(t), faulty.New(dynamo.Transport()),
+			dedup.Names{Table: "processes" + ddbtest.Suffix()}
 		ddbtest.Open(t, kind, names.Tables()...)
-		client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 3}))
+		client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind),
+			Transport: network, MaxAttempts: 3}))
 		h.d = h.on(check.Get(dedup.NewDynamo(client, names)))
 		network.Fail(request, faulty.Lost)
 		if err := h.once(5); err != nil || h.ran != 1 || network.Pending() {
@@ -91,12 +94,17 @@ func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 func TestNotRemembered(t *testing.T) {
 	h := newHurt(t)
 	h.table.Fail(3, ddbtest.Refused)
-	out, err := h.d.Once(t.Context(), "a", func(context.Context) (string, error) { return "value", nil })
-	if isA[*dedup.NotRememberedError](t, err); out.Value != "value" || !errors.Is(err, dedup.ErrUnavailable) {
+	out, err := h.d.Once(t.Context(), "a", func(context.Context) (string, error) {
+		return "value", nil
+	})
+	if isA[*dedup.NotRememberedError](t, err); out.Value != "value" ||
+		!errors.Is(err, dedup.ErrUnavailable) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	h.table.Fail(3, ddbtest.Refused)
-	done, err := dedup.Each(t.Context(), h.d, []string{"c"}, func(s string) (string, error) { return s, nil },
+	done, err := dedup.Each(t.Context(), h.d, []string{"c"}, func(s string) (string, error) {
+		return s, nil
+	},
 		func(context.Context, string) (string, error) { return "value", nil })
 	check.That(t, done == 1 && err == nil, "%d of a batch done, %v; want 1", done, err)
 	attempt := check.Get(h.d.TryStart(t.Context(), "b")).Attempt

@@ -27,13 +27,17 @@ func TestFigures(t *testing.T) {
 	id := "550e8400-e29b-41d4-a716-446655440000"
 	large := incompressible(10_000)
 	small := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
-		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) { return "receipt 17", nil }, []byte("payload")))
+		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) {
+			return "receipt 17", nil
+		}, []byte("payload")))
 	}
 	big := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) { return large, nil }))
 	}
 	medium := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
-		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) { return incompressible(610), nil }, []byte("payload")))
+		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) {
+			return incompressible(610), nil
+		}, []byte("payload")))
 	}
 	fails := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 		if _, err := d.Once(t.Context(), id, failsWith(errDown)); !errors.Is(err, errDown) {
@@ -67,14 +71,16 @@ func TestFigures(t *testing.T) {
 		{"duplicate, 10 KB, from the cache", options{CacheSize: 10}, big, big, figure{0, 0, 0, 0}},
 		{"effect that fails", options{}, allNew, fails, figure{2, 0, 2, 0}},
 		{"after one that failed", options{}, both(fails, allNew), small, figure{2, 0, 2, 0}},
-		{"held, without a wait", options{Wait: dedup.NoWait}, started, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
-			_, err := d.Once(t.Context(), id, never(t))
-			isA[*dedup.StillRunningError](t, err)
-		}, figure{0, 1, 0, 0.5}},
-		{"quarantined", options{MaxAttempts: 1}, fails, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
-			_, err := d.Once(t.Context(), id, never(t))
-			isA[*dedup.QuarantinedError](t, err)
-		}, figure{1, 1, 1, 0.5}},
+		{"held, without a wait", options{Wait: dedup.NoWait}, started,
+			func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+				_, err := d.Once(t.Context(), id, never(t))
+				isA[*dedup.StillRunningError](t, err)
+			}, figure{0, 1, 0, 0.5}},
+		{"quarantined", options{MaxAttempts: 1}, fails,
+			func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+				_, err := d.Once(t.Context(), id, never(t))
+				isA[*dedup.QuarantinedError](t, err)
+			}, figure{1, 1, 1, 0.5}},
 		{"invalidate", options{}, small, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 			check.Get(d.Invalidate(t.Context(), id))
 		}, figure{1, 1, 1, 1}},
@@ -154,11 +160,13 @@ func TestFiguresOfACrowd(t *testing.T) {
 				wait.Wait()
 				units := metered.Take().Units
 				if units.Writes != c.writes || units.Reads > c.reads || ran.Load() != 0 {
-					t.Errorf("%.1f write and %.1f read units, want %.1f and at most %.1f", units.Writes, units.Reads, c.writes, c.reads)
+					t.Errorf("%.1f write and %.1f read units, want %.1f and at most %.1f", units.Writes,
+						units.Reads, c.writes, c.reads)
 				}
 				check.That(t, c.others != 1 || units.Writes+units.Reads <= 5,
 					"%.1f units in all, want 5 at most", units.Writes+units.Reads)
-				if took := time.Since(began); took > 1600*time.Millisecond || c.seen && took > 1200*time.Millisecond {
+				if took := time.Since(began); took > 1600*time.Millisecond ||
+					c.seen && took > 1200*time.Millisecond {
 					t.Errorf("the last one waited %v for an effect of a second", took)
 				}
 			})
@@ -204,7 +212,8 @@ func TestFiguresOfStreams(t *testing.T) {
 				looks += metered.Take().Reads
 			}
 			if looks != c.looks || claims != c.claims {
-				t.Errorf("%d looks for %d new ids, want %d; %d refused claims of %d duplicates, want %d", looks, news, c.looks, claims, duplicates, c.claims)
+				t.Errorf("%d looks for %d new ids, want %d; %d refused claims of %d duplicates, want %d", looks,
+					news, c.looks, claims, duplicates, c.claims)
 			}
 			dollars := func(writes, reads int) float64 {
 				return meter.Count{Writes: float64(writes), Reads: float64(reads) / 2}.Dollars()
@@ -239,7 +248,8 @@ type agrees struct{ dedup.Store }
 func (agrees) Row(context.Context, dedup.Key, bool) (dedup.Row, error) { return dedup.Row{}, nil }
 
 func (agrees) Claim(_ context.Context, c dedup.Claim) (dedup.Row, bool, error) {
-	return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil}, true, nil
+	return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil}, true,
+		nil
 }
 
 func (agrees) Swap(_ context.Context, _, next dedup.Row) (dedup.Row, bool, error) {

@@ -45,13 +45,16 @@ func TestInvalidOptions(t *testing.T) {
 
 func TestInvalidIDs(t *testing.T) {
 	d := process(t, dedup.NewMemory(), nil)
-	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1025), "no UTF-8": "\xff"} {
+	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1025),
+		"no UTF-8": "\xff"} {
 		_, err := d.Once(t.Context(), id, never(t))
 		check.That(t, as[*dedup.InvalidError](t, err).Field == "id", "%s: %v", name, err)
 		isA[*dedup.InvalidError](t, check.Err(d.TryStart(t.Context(), id)))
 		isA[*dedup.InvalidError](t, check.Err(d.Invalidate(t.Context(), id)))
 	}
-	check.Get(d.Once(t.Context(), strings.Repeat("x", 1024), func(context.Context) (string, error) { return "", nil }))
+	check.Get(d.Once(t.Context(), strings.Repeat("x", 1024), func(context.Context) (string, error) {
+		return "", nil
+	}))
 	bad := check.Get(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
 	isA[*dedup.InvalidError](t, check.Err(bad.Once(t.Context(), nil, never(t))))
 	for field, audit := range map[string]dedup.Audit{"by": {Reason: "x"}, "reason": {By: "x"}} {
@@ -82,9 +85,14 @@ func TestResultThatDoesNotEncode(t *testing.T) {
 func TestResultThatDoesNotDecode(t *testing.T) {
 	store := dedup.NewMemory()
 	texts := process(t, store, nil)
-	check.Get(texts.Once(t.Context(), "a", func(context.Context) (string, error) { return "text", nil }))
+	check.Get(texts.Once(t.Context(), "a", func(context.Context) (string, error) {
+		return "text", nil
+	}))
 	numbers := check.Get(dedup.New[string, int](store, "payments", nil))
-	_, err := numbers.Once(t.Context(), "a", func(context.Context) (int, error) { t.Error("the effect ran"); return 0, nil })
+	_, err := numbers.Once(t.Context(), "a", func(context.Context) (int, error) {
+		t.Error("the effect ran")
+		return 0, nil
+	})
 	check.That(t, as[*dedup.RowError](t, err).Field == "result", "%v", err)
 	r := check.Get(texts.Status(t.Context(), "a")).Row
 	other := r
@@ -103,7 +111,8 @@ func TestResultThatIsGone(t *testing.T) {
 	d := process(t, store, nil)
 	check.Get(d.Once(t.Context(), "item", answers(incompressible(5000))))
 	r := check.Get(d.Status(t.Context(), "item")).Row
-	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: r.Key, Token: r.Token, ExpiresOn: r.ExpiresOn}))
+	check.OK(t, store.PutResult(t.Context(),
+		dedup.StoredResult{Key: r.Key, Token: r.Token, ExpiresOn: r.ExpiresOn}))
 	_, err := d.Once(t.Context(), "item", never(t))
 	check.That(t, as[*dedup.RowError](t, err).Field == "result", "%v", err)
 }
@@ -124,14 +133,16 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 		"newer": whole(),
 	}
 	broken["newer"]["v"] = ddb.Int(2)
-	for _, field := range []ddb.Path{"fence", "attempt", "token", "startedAt", "leaseUntil", "validUntil"} {
+	for _, field := range []ddb.Path{"fence", "attempt", "token", "startedAt", "leaseUntil",
+		"validUntil"} {
 		missing, wrong := whole(), whole()
 		delete(missing, field)
 		wrong[field] = ddb.Text("wrong")
 		broken[string(field)] = missing
 		broken["wrong "+string(field)] = wrong
 	}
-	for _, field := range []ddb.Path{"completedAt", "result", "payloadHash", "codec", "resultIn", "expiresOn"} {
+	for _, field := range []ddb.Path{"completedAt", "result", "payloadHash", "codec", "resultIn",
+		"expiresOn"} {
 		wrong := whole()
 		wrong[field] = ddb.MapOf(nil)
 		broken[string(field)] = wrong
@@ -182,7 +193,10 @@ func TestNothingGiven(t *testing.T) {
 		}
 	}
 	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
-		field("deduplicator", check.Err(dedup.Each(ctx, none, []string{"a"}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return s, nil })))
+		field("deduplicator",
+			check.Err(dedup.Each(ctx, none, []string{"a"}, func(s string) (string, error) {
+				return s, nil
+			}, func(_ context.Context, s string) (string, error) { return s, nil })))
 		field("deduplicator", check.Err(none.Unprotected(ctx, never(t))))
 	}
 
@@ -197,7 +211,11 @@ func TestNothingGiven(t *testing.T) {
 	field("error", started.Fail(ctx, nil))
 	check.OK(t, started.Complete(ctx, "x"))
 
-	field("id or handler", check.Err(dedup.Each[string, string, string](ctx, d, []string{"a"}, func(s string) (string, error) { return s, nil }, nil)))
+	field("id or handler",
+		check.Err(dedup.Each[string, string, string](ctx, d, []string{"a"},
+			func(s string) (string, error) {
+				return s, nil
+			}, nil)))
 }
 
 type (
@@ -270,7 +288,10 @@ func TestEncodingThatPanics(t *testing.T) {
 		release := make(chan struct{})
 		owner, follows := make(chan error, 1), make(chan error, 1)
 		go func() {
-			_, err := d.Once(t.Context(), "a", func(context.Context) (fragile, error) { <-release; return "boom", nil })
+			_, err := d.Once(t.Context(), "a", func(context.Context) (fragile, error) {
+				<-release
+				return "boom", nil
+			})
 			owner <- err
 		}()
 		synctest.Wait()
@@ -317,7 +338,10 @@ func TestHookThatPanics(t *testing.T) {
 		go func() {
 			defer close(over)
 			panics(func() {
-				_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "", errDown })
+				_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) {
+					<-release
+					return "", errDown
+				})
 			})
 		}()
 		synctest.Wait()

@@ -30,7 +30,8 @@ const resultPrefix = "#"
 // validate reports an id that is not 1 to 1,024 bytes of UTF-8, or a processor that is not 1 to 255
 // bytes of UTF-8 or begins with '#'.
 func (k Key) validate() error {
-	err := cmp.Or(bounds.Text("id", k.ID, 1, maxID), bounds.Text("processor", k.Processor, 1, maxProcessor))
+	err := cmp.Or(bounds.Text("id", k.ID, 1, maxID),
+		bounds.Text("processor", k.Processor, 1, maxProcessor))
 	if err != nil {
 		return err
 	}

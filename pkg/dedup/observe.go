@@ -39,7 +39,8 @@ func (k EventKind) level() slog.Level {
 	switch k {
 	case EventLooked:
 		return slog.LevelDebug
-	case EventTakenOver, EventStillRunning, EventLost, EventFailed, EventQuarantined, EventReleased, EventUnprotected:
+	case EventTakenOver, EventStillRunning, EventLost, EventFailed, EventQuarantined, EventReleased,
+		EventUnprotected:
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo
@@ -53,7 +54,8 @@ func (d *Deduplicator[ID, R]) note(ctx context.Context, kind EventKind, r Row) {
 	if !d.options.Logger.Enabled(ctx, level) {
 		return
 	}
-	fields := []slog.Attr{slog.String("id", r.ID), slog.String("processor", r.Processor), slog.Int64("attempt", r.Attempt)}
+	fields := []slog.Attr{slog.String("id", r.ID), slog.String("processor", r.Processor),
+		slog.Int64("attempt", r.Attempt)}
 	if r.Error != "" {
 		fields = append(fields, slog.String("error", r.Error))
 	}
@@ -64,7 +66,8 @@ func (d *Deduplicator[ID, R]) note(ctx context.Context, kind EventKind, r Row) {
 }
 
 // begin begins an operation: the function that it returns ends it.
-func (d *Deduplicator[ID, R]) begin(ctx context.Context, operation string, k Key) (context.Context, func(error)) {
+func (d *Deduplicator[ID, R]) begin(ctx context.Context, operation string,
+	k Key) (context.Context, func(error)) {
 	trace := func(error) {}
 	if d.options.Trace != nil {
 		var end func(error)

@@ -31,14 +31,18 @@ func TestEventsLogAndSpans(t *testing.T) {
 			},
 			Trace: func(ctx context.Context, operation string, k dedup.Key) (context.Context, func(error)) {
 				spans = append(spans, operation+" "+k.ID)
-				return ctx, func(err error) { spans = append(spans, fmt.Sprintf("end of %s: %v", operation, err != nil)) }
-			},
-			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-				if a.Key == slog.TimeKey {
-					return slog.Attr{}
+				return ctx, func(err error) {
+					spans = append(spans, fmt.Sprintf("end of %s: %v", operation, err != nil))
 				}
-				return a
-			}})),
+			},
+			Logger: slog.New(slog.NewTextHandler(&log,
+				&slog.HandlerOptions{Level: slog.LevelDebug,
+					ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+						if a.Key == slog.TimeKey {
+							return slog.Attr{}
+						}
+						return a
+					}})),
 		}
 		store := dedup.NewMemory()
 		d := process(t, store, o)
@@ -70,7 +74,8 @@ func TestEventsLogAndSpans(t *testing.T) {
 
 		want := []string{"once a", "end of once: false"}
 		check.That(t, cmp.Equal(spans[:2], want), "spans %q, want %q first", spans, want)
-		for _, want := range []string{"try_start b", "invalidate a", "poll b", "end of poll: true", "end of try_start: false"} {
+		for _, want := range []string{"try_start b", "invalidate a", "poll b", "end of poll: true",
+			"end of try_start: false"} {
 			check.That(t, strings.Contains(strings.Join(spans, "\n"), want), "no span %q in %q", want, spans)
 		}
 		for _, want := range []string{
@@ -103,5 +108,7 @@ func TestTraceWithoutEnd(t *testing.T) {
 			return ctx, nil
 		},
 	})
-	check.Is(t, check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) { return "x", nil })).Value, "x")
+	check.Is(t, check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) {
+		return "x", nil
+	})).Value, "x")
 }

@@ -25,7 +25,8 @@ import (
 // An effect that uses another Deduplicator may fail with the same types. What is known of this call
 // is in the Outcome: beside an error, its Attempt is 0 unless the effect ran here and returned no
 // error.
-func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload ...[]byte) (out Outcome[R], err error) {
+func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID,
+	effect func(context.Context) (R, error), payload ...[]byte) (out Outcome[R], err error) {
 	if effect == nil {
 		return out, missing("effect")
 	}
@@ -53,7 +54,8 @@ func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(conte
 
 // Unprotected runs an effect that has no id: as often as it is called, with a warning in the log
 // and an [EventUnprotected].
-func (d *Deduplicator[ID, R]) Unprotected(ctx context.Context, effect func(context.Context) (R, error)) (R, error) {
+func (d *Deduplicator[ID, R]) Unprotected(ctx context.Context,
+	effect func(context.Context) (R, error)) (R, error) {
 	if err := d.made(); err != nil {
 		var none R
 		return none, err
@@ -66,7 +68,8 @@ func (d *Deduplicator[ID, R]) Unprotected(ctx context.Context, effect func(conte
 // has ended meanwhile.
 const settleTime = 5 * time.Second
 
-func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect func(context.Context) (R, error)) (Outcome[R], error) {
+func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R],
+	effect func(context.Context) (R, error)) (Outcome[R], error) {
 	value, err := d.guarded(ctx, a, effect)
 	// What the effect did has happened, whether the caller still waits or not.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -83,7 +86,8 @@ func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect
 
 // guarded runs the effect within its lease. An effect that panics, or ends its goroutine, has
 // failed.
-func (d *Deduplicator[ID, R]) guarded(ctx context.Context, a *Attempt[ID, R], effect func(context.Context) (R, error)) (R, error) {
+func (d *Deduplicator[ID, R]) guarded(ctx context.Context, a *Attempt[ID, R],
+	effect func(context.Context) (R, error)) (R, error) {
 	returned := false
 	defer func() {
 		if returned {
@@ -93,7 +97,8 @@ func (d *Deduplicator[ID, R]) guarded(ctx context.Context, a *Attempt[ID, R], ef
 		defer cancel()
 		_ = a.Fail(ctx, errPanicked)
 	}()
-	within, cancel := context.WithTimeoutCause(ctx, a.run.LeaseUntil.Sub(d.options.Now()), ErrLeaseOver)
+	within, cancel := context.WithTimeoutCause(ctx, a.run.LeaseUntil.Sub(d.options.Now()),
+		ErrLeaseOver)
 	defer cancel()
 	value, err := effect(&runContext{within, a.run})
 	returned = true

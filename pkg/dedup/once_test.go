@@ -68,7 +68,8 @@ func TestOnceRunsOnce(t *testing.T) {
 	d := process(t, store, nil)
 	first := check.Get(d.Once(t.Context(), "a", returns("1", &ran)))
 	check.That(t, first.Value == "1" && !first.Replayed && first.Attempt == 1, "first: %+v", first)
-	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil), process(t, store, &options{CacheSize: 1})} {
+	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil),
+		process(t, store, &options{CacheSize: 1})} {
 		second := check.Get(other.Once(t.Context(), "a", returns("2", &ran)))
 		if second.Value != "1" || !second.Replayed || second.Omitted || second.CompletedAt.IsZero() {
 			t.Errorf("second: %+v", second)
@@ -94,7 +95,8 @@ func TestWaiterNeverRuns(t *testing.T) {
 			_, err := process(t, store, o).Once(t.Context(), "a", never(t))
 			busy := as[*dedup.StillRunningError](t, err)
 			if !busy.Until.Equal(started.Attempt.Run().LeaseUntil) || busy.Cause != nil {
-				t.Errorf("%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause, started.Attempt.Run().LeaseUntil)
+				t.Errorf("%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause,
+					started.Attempt.Run().LeaseUntil)
 			}
 			check.That(t, name != "its last" || time.Since(began) == 9*time.Second,
 				"waited %v, want 9 s", time.Since(began))
@@ -123,19 +125,21 @@ func TestZombie(t *testing.T) {
 		zombie := check.Get(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		bubble.Sleep(3 * time.Second)
 		var second dedup.Run
-		out, err := process(t, store, o).Once(t.Context(), "a", func(ctx context.Context) (string, error) {
-			second, _ = dedup.RunOf(ctx)
-			for name, err := range map[string]error{
-				"complete": zombie.Complete(ctx, "zombie"),
-				"fail":     zombie.Fail(ctx, errors.New("zombie")),
-				"extend":   zombie.Extend(ctx, time.Minute),
-			} {
-				lost := as[*dedup.LostError](t, err)
-				check.That(t, lost.Attempt == 1 && lost.Fence == zombie.Run().Fence, "%s: %+v", name, lost)
-			}
-			return "second", nil
-		})
-		if err != nil || out.Value != "second" || out.Attempt != 2 || second.Attempt != 2 || second.Fence <= zombie.Run().Fence {
+		out, err := process(t, store, o).Once(t.Context(), "a",
+			func(ctx context.Context) (string, error) {
+				second, _ = dedup.RunOf(ctx)
+				for name, err := range map[string]error{
+					"complete": zombie.Complete(ctx, "zombie"),
+					"fail":     zombie.Fail(ctx, errors.New("zombie")),
+					"extend":   zombie.Extend(ctx, time.Minute),
+				} {
+					lost := as[*dedup.LostError](t, err)
+					check.That(t, lost.Attempt == 1 && lost.Fence == zombie.Run().Fence, "%s: %+v", name, lost)
+				}
+				return "second", nil
+			})
+		if err != nil || out.Value != "second" || out.Attempt != 2 || second.Attempt != 2 ||
+			second.Fence <= zombie.Run().Fence {
 			t.Errorf("%+v of %+v, %v", out, second, err)
 		}
 		isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
@@ -175,7 +179,8 @@ func TestExtend(t *testing.T) {
 		if want := time.Now().Add(time.Minute); !attempt.Run().LeaseUntil.Equal(want) {
 			t.Errorf("lease until %v, want %v", attempt.Run().LeaseUntil, want)
 		}
-		if err := attempt.Extend(t.Context(), time.Second); err != nil || attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)) {
+		if err := attempt.Extend(t.Context(), time.Second); err != nil ||
+			attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)) {
 			t.Errorf("a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
 		}
 		bubble.Sleep(30 * time.Second)
@@ -187,10 +192,11 @@ func TestExtend(t *testing.T) {
 func TestLeaseOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
-		_, err := process(t, store, &options{Lease: time.Second}).Once(t.Context(), "a", func(ctx context.Context) (string, error) {
-			<-ctx.Done()
-			return "", context.Cause(ctx)
-		})
+		_, err := process(t, store, &options{Lease: time.Second}).Once(t.Context(), "a",
+			func(ctx context.Context) (string, error) {
+				<-ctx.Done()
+				return "", context.Cause(ctx)
+			})
 		check.That(t, errors.Is(err, dedup.ErrLeaseOver), "error %v, want ErrLeaseOver", err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
@@ -272,7 +278,8 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
-		elsewhere, here := process(t, store, &options{Lease: time.Minute}), process(t, store, &options{Lease: time.Minute})
+		elsewhere, here := process(t, store, &options{Lease: time.Minute}),
+			process(t, store, &options{Lease: time.Minute})
 		go func() {
 			_, _ = elsewhere.Once(t.Context(), "a", func(context.Context) (string, error) {
 				bubble.Sleep(8 * time.Second)
@@ -351,7 +358,10 @@ func TestStuckEffectKeepsNobody(t *testing.T) {
 		d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, Wait: time.Minute})
 		release, stuck := make(chan struct{}), make(chan error, 1)
 		go func() {
-			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "late", nil })
+			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) {
+				<-release
+				return "late", nil
+			})
 			stuck <- err
 		}()
 		synctest.Wait()
@@ -405,7 +415,10 @@ func TestPace(t *testing.T) {
 				var slept []time.Duration
 				d := process(t, store, &options{
 					Wait: c.wait, Random: func() float64 { return 0 },
-					Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return context.Canceled },
+					Sleep: func(_ context.Context, d time.Duration) error {
+						slept = append(slept, d)
+						return context.Canceled
+					},
 				})
 				if c.took > 0 {
 					check.Get(d.Once(t.Context(), "before", func(context.Context) (string, error) {
@@ -413,7 +426,9 @@ func TestPace(t *testing.T) {
 						return "x", nil
 					}))
 				}
-				ahead := process(t, store, &options{Now: func() time.Time { return time.Now().Add(max(-c.age, 0)) }})
+				ahead := process(t, store, &options{Now: func() time.Time {
+					return time.Now().Add(max(-c.age, 0))
+				}})
 				check.Get(ahead.TryStart(t.Context(), "a"))
 				bubble.Sleep(max(c.age, 0))
 				isA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))

@@ -122,7 +122,8 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		return o, err
 	}
 	if o.Wait < 0 && o.Wait != NoWait || o.Wait > longestWait {
-		return o, invalid.New(invalid.OutOfRange, "wait", fmt.Sprintf("is %v: it must be NoWait, or at most the lease, %v", o.Wait, longestWait))
+		return o, invalid.New(invalid.OutOfRange, "wait",
+			fmt.Sprintf("is %v: it must be NoWait, or at most the lease, %v", o.Wait, longestWait))
 	}
 	if o.OnError == nil {
 		o.OnError = func(error) Failure { return Forget }

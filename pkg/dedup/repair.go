@@ -51,7 +51,8 @@ func (d *Deduplicator[ID, R]) List(ctx context.Context, states ...Status) iter.S
 			}
 			for _, r := range page.Rows {
 				e := d.entry(r)
-				if r.Processor == d.processor && (len(states) == 0 || slices.Contains(states, e.Status)) && !yield(e, nil) {
+				if r.Processor == d.processor && (len(states) == 0 || slices.Contains(states, e.Status)) &&
+					!yield(e, nil) {
 					return
 				}
 			}
@@ -78,7 +79,8 @@ type Audit struct {
 }
 
 func (a Audit) validate() error {
-	return cmp.Or(bounds.Text("by", a.By, 1, maxMessage), bounds.Text("reason", a.Reason, 1, maxMessage))
+	return cmp.Or(bounds.Text("by", a.By, 1, maxMessage),
+		bounds.Text("reason", a.Reason, 1, maxMessage))
 }
 
 // Release gives an id back that is not completed: the next call runs the effect, as attempt 1. It

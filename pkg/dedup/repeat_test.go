@@ -54,11 +54,14 @@ func TestALateRepeatKeepsItsResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
 			d := check.Get(dedup.New(on(t, engine), "p", &dedup.Options[string, []byte]{
-				Lease: 20 * time.Hour, TTL: 10 * time.Hour, CompressOver: -1, Now: func() time.Time { return now },
+				Lease: 20 * time.Hour, TTL: 10 * time.Hour, CompressOver: -1, Now: func() time.Time {
+					return now
+				},
 			}))
 			start := check.Get(d.TryStart(t.Context(), "x"))
 			value := random(1)
-			for err := start.Attempt.Complete(t.Context(), value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
+			for err := start.Attempt.Complete(t.Context(),
+				value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
 				isA[*dedup.NotRememberedError](t, err)
 				now = now.Add(2 * time.Hour)
 			}
@@ -103,7 +106,8 @@ func TestAnExtensionInDoubt(t *testing.T) {
 
 // behind is a Deduplicator on tables of which reads that are not strong show what stood there
 // before; only some of them, where only is not nil.
-func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], dedup.Store) {
+func behind(t *testing.T, opts *options,
+	only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], dedup.Store) {
 	t.Helper()
 	store := on(t, ddbtest.NewStale(memory(), only))
 	return check.Get(dedup.New[string, string](store, "p", opts)), store
@@ -131,7 +135,8 @@ func TestAResultThatWasJustForgotten(t *testing.T) {
 	check.Get(other.Once(t.Context(), "a", answers(incompressible(10_000))))
 	row := check.Get(other.Status(t.Context(), "a")).Row
 	check.Get(other.Invalidate(t.Context(), "a"))
-	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token, ExpiresOn: row.ExpiresOn}))
+	check.OK(t, store.PutResult(t.Context(),
+		dedup.StoredResult{Key: row.Key, Token: row.Token, ExpiresOn: row.ExpiresOn}))
 	if out, err := d.Once(t.Context(), "a", answers("anew")); err != nil || out.Value != "anew" {
 		t.Errorf("%.20q, %v; want the effect to run anew", out.Value, err)
 	}

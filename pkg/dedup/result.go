@@ -25,7 +25,8 @@ const (
 // place encodes a result and puts it where it belongs. What it returns goes into the row; what lies
 // elsewhere is stored when it returns, and belongs to nobody until the row is completed. A result
 // that cannot be encoded is omitted, and refused says why. The error is the store's.
-func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expiresOn time.Time) (made placed, err error) {
+func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R,
+	expiresOn time.Time) (made placed, err error) {
 	encoded, err := encode(value)
 	if err != nil {
 		made.result.Place = Omitted
@@ -33,7 +34,8 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expires
 		return made, nil
 	}
 	made.result.Codec, made.stored = plain, encoded
-	if d.options.CompressOver > 0 && len(encoded) > d.options.CompressOver && len(encoded) <= maxDecoded {
+	if d.options.CompressOver > 0 && len(encoded) > d.options.CompressOver &&
+		len(encoded) <= maxDecoded {
 		if short, shorter := d.packer.compress(encoded); shorter {
 			made.stored, made.result.Codec = short, compressed
 		}
@@ -53,8 +55,10 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expires
 }
 
 // putResult stores a result in an item of its own, or once more, with a later end.
-func (d *Deduplicator[ID, R]) putResult(ctx context.Context, o Row, made *placed, expiresOn time.Time) error {
-	err := d.store.PutResult(ctx, StoredResult{Key: o.Key, Token: o.Token, Body: made.stored, ExpiresOn: expiresOn})
+func (d *Deduplicator[ID, R]) putResult(ctx context.Context, o Row, made *placed,
+	expiresOn time.Time) error {
+	err := d.store.PutResult(ctx,
+		StoredResult{Key: o.Key, Token: o.Token, Body: made.stored, ExpiresOn: expiresOn})
 	if err == nil {
 		made.expiresOn = expiresOn
 	}

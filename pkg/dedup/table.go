@@ -44,7 +44,8 @@ func isKnown() ddb.Cond { return attrVersion.Le(ddb.Int(layout)) }
 
 // update is one conditional UpdateItem: the row that is stored afterwards, and whether the
 // condition held.
-func (t *rowTable) update(ctx context.Context, op string, k Key, condition ddb.Cond, do ...ddb.Action) (Row, bool, error) {
+func (t *rowTable) update(ctx context.Context, op string, k Key, condition ddb.Cond,
+	do ...ddb.Action) (Row, bool, error) {
 	a, err := t.engine.Do(ctx, ddb.Update{Op: t.op(op), Key: k.item(), If: condition, Do: do})
 	if err != nil {
 		return Row{}, false, err

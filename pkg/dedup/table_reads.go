@@ -60,7 +60,8 @@ func (t *rowTable) Rows(ctx context.Context, after string) (RowPage, error) {
 
 // Result implements [Store]: one GetItem; 1 read unit for each 4 KB strong, half a unit otherwise.
 func (t *rowTable) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, error) {
-	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("get result"), Key: resultItem(k, token), Strong: strong})
+	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("get result"), Key: resultItem(k, token),
+		Strong: strong})
 	if err != nil || !a.Item.Exists() {
 		return nil, err
 	}

@@ -64,18 +64,22 @@ func TestListOfManyRows(t *testing.T) {
 
 func put(t *testing.T, engine ddb.Engine, names dedup.Names, it ddb.Item) {
 	t.Helper()
-	check.Get(engine.Do(t.Context(), ddb.Put{Op: ddb.Op{Op: "put", Table: &names.Tables()[0]}, Item: it}))
+	check.Get(engine.Do(t.Context(),
+		ddb.Put{Op: ddb.Op{Op: "put", Table: &names.Tables()[0]}, Item: it}))
 }
 
 // TestNewerLayout: no write changes a row that a later version of the package wrote, but it changes
 // a row that differs from it by its version only.
 func TestNewerLayout(t *testing.T) {
 	at := time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
-	claim := dedup.Claim{Token: dedup.Token{9}, Now: at, LeaseUntil: at.Add(time.Minute), ValidUntil: at.Add(time.Hour)}
+	claim := dedup.Claim{Token: dedup.Token{9}, Now: at, LeaseUntil: at.Add(time.Minute),
+		ValidUntil: at.Add(time.Hour)}
 	row := func(k dedup.Key, version int64, more ddb.Fields) ddb.Item {
 		return ddb.Fields{
-			"id": ddb.Text(k.ID), "processorId": ddb.Text(k.Processor), "v": ddb.Int(version), "fence": ddb.Int(1),
-			"attempt": ddb.Int(1), "token": ddb.Blob(make([]byte, 16)), "startedAt": ddb.Int(0), "leaseUntil": ddb.Int(0),
+			"id": ddb.Text(k.ID), "processorId": ddb.Text(k.Processor), "v": ddb.Int(version),
+			"fence":   ddb.Int(1),
+			"attempt": ddb.Int(1), "token": ddb.Blob(make([]byte, 16)), "startedAt": ddb.Int(0),
+			"leaseUntil": ddb.Int(0),
 			"validUntil": ddb.Millis(at.Add(time.Hour)),
 		}.Item().Merge(more.Item())
 	}
@@ -96,7 +100,8 @@ func TestNewerLayout(t *testing.T) {
 				return store.Swap(t.Context(), seen, seen)
 			}},
 			"swap of a completed row": {completed, func(k dedup.Key) (dedup.Row, bool, error) {
-				seen := dedup.Row{Key: k, Fence: 1, LeaseUntil: time.UnixMilli(0), CompletedAt: time.UnixMilli(1)}
+				seen := dedup.Row{Key: k, Fence: 1, LeaseUntil: time.UnixMilli(0),
+					CompletedAt: time.UnixMilli(1)}
 				return store.Swap(t.Context(), seen, seen)
 			}},
 		} {

@@ -66,7 +66,8 @@ func newAnnouncement(kind string, c Consumer, position int64, since, now time.Ti
 		Kind: kind,
 		// The lengths keep any two queues' and consumers' ids apart, the rewinds two stays at one
 		// place.
-		ID:    fmt.Sprintf("%s/%d/%s/%d/%s/%d/%d", kind, len(c.Queue), c.Queue, len(c.Name), c.Name, c.Delivered+1, c.Rewinds),
+		ID: fmt.Sprintf("%s/%d/%s/%d/%s/%d/%d", kind, len(c.Queue), c.Queue, len(c.Name), c.Name,
+			c.Delivered+1, c.Rewinds),
 		Queue: c.Queue, Consumer: c.Name, Delivered: c.Delivered, Position: position,
 		Since: since, Age: now.Sub(since), Attempts: c.Attempts, Error: c.Cause(),
 	}

@@ -34,7 +34,8 @@ type besideDesk struct {
 }
 
 func newBesideDesk(t *testing.T) *besideDesk {
-	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{}, wakeUps: map[string]time.Time{}}
+	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{},
+		wakeUps: map[string]time.Time{}}
 	b.sorter = check.Get(cursor.New(b.queues.on(b.queues), &cursor.Options{ForEach: fanout.OneByOne}))
 	b.d = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
@@ -110,7 +111,8 @@ func TestASlowQueueHoldsUpNoOther(t *testing.T) {
 		b.records(time.Second, "slow", "good")
 		b.gets("slow 1 #1", "good 1 #1")
 		b.aside("slow c")
-		if c := b.standing("slow"); c.State != delivery.Idle || c.Attempts != 0 || c.Error != "" || c.Retries() || c.Last[0].N > 0 {
+		if c := b.standing("slow"); c.State != delivery.Idle || c.Attempts != 0 || c.Error != "" ||
+			c.Retries() || c.Last[0].N > 0 {
 			t.Errorf("%+v; want that the try counts for nothing", c)
 		}
 		b.own("slow", endedCaughtUp)
@@ -331,7 +333,8 @@ func TestAnswer(t *testing.T) {
 	}
 	check.That(t, counted["c"] == counted["silent"], "writes %v: an answer costs one", counted)
 	c := k.standing("q")
-	if a := c.Answer; a.Status != 202 || a.Took != 2*time.Second || !a.At.Equal(k.now) || len(a.Text) > 210 || !strings.HasPrefix(a.Text, "éé") {
+	if a := c.Answer; a.Status != 202 || a.Took != 2*time.Second || !a.At.Equal(k.now) ||
+		len(a.Text) > 210 || !strings.HasPrefix(a.Text, "éé") {
 		t.Errorf("%+v", a)
 	}
 	k.d = k.deliverer(aside)
@@ -364,18 +367,19 @@ func newSharing(t *testing.T) *sharing {
 }
 
 func (s *sharing) reader(name string, most int) delivery.Reader {
-	return delivery.Reader{Name: name, MaxMessages: most, Handle: func(_ context.Context, b delivery.Batch) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		check.That(s.t, len(b.Messages) <= most,
-			"%s gets %d at once, and takes %d", name, len(b.Messages), most)
-		for _, m := range b.Messages {
-			s.bodies[name] += string(m.Body) + m.Attributes["word"]
-			m.Body[0], m.Attributes["word"] = 'X', "changed"
-		}
-		clear(b.Messages)
-		return nil
-	}}
+	return delivery.Reader{Name: name, MaxMessages: most,
+		Handle: func(_ context.Context, b delivery.Batch) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			check.That(s.t, len(b.Messages) <= most,
+				"%s gets %d at once, and takes %d", name, len(b.Messages), most)
+			for _, m := range b.Messages {
+				s.bodies[name] += string(m.Body) + m.Attributes["word"]
+				m.Body[0], m.Attributes["word"] = 'X', "changed"
+			}
+			clear(b.Messages)
+			return nil
+		}}
 }
 
 // comes puts two messages, and has readers deliver them; it returns how many reads of the queue's
@@ -384,11 +388,13 @@ func (s *sharing) comes(readers ...delivery.Reader) int {
 	s.t.Helper()
 	for range 2 {
 		s.seq++
-		s.must(s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: s.seq, Body: []byte{'0' + byte(s.seq)}, Attributes: map[string]string{"word": "x"}})[0].Err)
+		s.must(s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: s.seq,
+			Body: []byte{'0' + byte(s.seq)}, Attributes: map[string]string{"word": "x"}})[0].Err)
 	}
 	handle := check.Get(delivery.OnStream(s.d, cursor.Names{}, readers...))
 	s.meter.Take()
-	check.Get(handle(s.t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "q", s.seq-2, s.seq)}}))
+	check.Get(handle(s.t.Context(),
+		table.StreamEvent{Records: []json.RawMessage{moved(1, "q", s.seq-2, s.seq)}}))
 	return s.meter.Take().Reads
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // attemptOf is the attempt that a consumer's claim was, which ended with an answer.
-func attemptOf(c Consumer, now time.Time, took time.Duration, answer string, shown int) request.Attempt {
+func attemptOf(c Consumer, now time.Time, took time.Duration, answer string,
+	shown int) request.Attempt {
 	return request.Attempt{
 		N: c.attempt(), Token: c.Token.String(), From: c.From, To: c.To, At: now, Took: took,
 		Answer: shorten(strings.ToValidUTF8(answer, "?"), request.MaxAnswer), Shown: shown,
@@ -19,7 +20,8 @@ func attemptOf(c Consumer, now time.Time, took time.Duration, answer string, sho
 // died is the attempt that a consumer's claim was, where nothing was answered until its lease was
 // over.
 func died(c Consumer) request.Attempt {
-	return request.Attempt{N: c.attempt(), Token: c.Token.String(), From: c.From, To: c.To, At: c.LeaseUntil, Died: true}
+	return request.Attempt{N: c.attempt(), Token: c.Token.String(), From: c.From, To: c.To,
+		At: c.LeaseUntil, Died: true}
 }
 
 // attempt is the attempt that failed for a cause. An error that names what was called, and the

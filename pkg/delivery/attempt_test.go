@@ -41,9 +41,11 @@ func TestAttemptsAreKept(t *testing.T) {
 	c := k.standing("q")
 	for i, a := range c.Last {
 		want := i + n - request.KeptAttempts + 1
-		check.That(t, a.N == want && a.Took == time.Duration(want)*time.Second && a.From == 0 && a.To == 1 && a.By == "arn:of:books" && a.CallID == "r-1" && !a.Died,
+		check.That(t, a.N == want && a.Took == time.Duration(want)*time.Second && a.From == 0 &&
+			a.To == 1 && a.By == "arn:of:books" && a.CallID == "r-1" && !a.Died,
 			"attempt %d is %+v", want, a)
-		check.That(t, len(a.Answer) == request.MaxAnswer && strings.HasPrefix(a.Answer, "éé") && a.Token != "" && !a.At.IsZero(),
+		check.That(t, len(a.Answer) == request.MaxAnswer && strings.HasPrefix(a.Answer, "éé") &&
+			a.Token != "" && !a.At.IsZero(),
 			"attempt %d has %d bytes of an answer, token %q, at %s", want, len(a.Answer), a.Token, a.At)
 	}
 	size := 0
@@ -51,7 +53,8 @@ func TestAttemptsAreKept(t *testing.T) {
 		size = max(size, it.Size())
 	}
 	check.That(t, size <= 5<<10, "the item has %d bytes, want 5 KB at most", size)
-	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)))
+	check.Get(k.d.Operate(t.Context(),
+		redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)))
 	check.Is(t, k.standing("q").Last, c.Last)
 	k.fails = nil
 	k.to(reader, "q", endedCaughtUp)
@@ -67,7 +70,8 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	k.pass(2 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	c := k.standing("q")
-	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != dead.String() || !a.At.Equal(c.LeaseUntil) || !c.Retries() || c.Fails() {
+	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != dead.String() || !a.At.Equal(c.LeaseUntil) ||
+		!c.Retries() || c.Fails() {
 		t.Errorf("%+v of %+v", a, c)
 	}
 	k.failing("q 1: ")
@@ -138,7 +142,8 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 	claims := check.Get(delivery.NewClaims(k.d, nil))
 	k.must(claims.Create(t.Context(), "q", "c"))
 	claim := func(id string) delivery.Held {
-		return check.Get(claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id})).Held()
+		return check.Get(claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id})).
+			Held()
 	}
 	check.Get(claims.Abort(t.Context(), claim("a"), "no card"))
 	k.failing("q 1: no card")
@@ -199,7 +204,8 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	k := newDesk(t, upTo(1, 3)...)
 	k.fails = func(delivery.Batch) error { return fmt.Errorf("call: %w", delivery.SinkAway(errNo)) }
-	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 5 * time.Minute}
+	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute,
+		5 * time.Minute}
 	for i := range 20 {
 		done := k.ends("q", endedFailed)
 		check.Is(t, done.Record.RetryAt.Sub(k.now), waits[min(i, len(waits)-1)], i+1)
@@ -254,7 +260,9 @@ func TestNotBefore(t *testing.T) {
 		})
 	}
 	k := newDesk(t, 1)
-	k.fails = func(delivery.Batch) error { return delivery.Permanent(delivery.NotBefore(errNo, k.now.Add(time.Hour))) }
+	k.fails = func(delivery.Batch) error {
+		return delivery.Permanent(delivery.NotBefore(errNo, k.now.Add(time.Hour)))
+	}
 	k.ends("q", endedBlocked)
 	check.That(t, delivery.NotBefore(nil, k.now) == nil, "no error became one")
 }
@@ -278,7 +286,8 @@ func TestAPartIsDone(t *testing.T) {
 	k.to(r, "q", endedCaughtUp)
 	got := strings.Join(k.got, ", ")
 	check.That(t, strings.HasPrefix(got, "q 1,2,3,4 #1, q 3,4 #2"), "it got %q", got)
-	check.That(t, strings.HasSuffix(got, "q 5 #1") || strings.HasSuffix(got, "q 4,5 #1"), "it got %q", got)
+	check.That(t, strings.HasSuffix(got, "q 5 #1") || strings.HasSuffix(got, "q 4,5 #1"), "it got %q",
+		got)
 }
 
 // TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that
@@ -294,7 +303,8 @@ func TestTheAttemptGoesOnByHalves(t *testing.T) {
 	}
 	k.fails = nil
 	k.to(r, "q", endedCaughtUp)
-	k.gets("q 1,2,3,4 #1", "q 1,2,3,4 #2", "q 1,2 #3", "q 1 #4", "q 2 #4", "q 2 #5", "q 3,4,5,6 #5", "q 7,8 #1")
+	k.gets("q 1,2,3,4 #1", "q 1,2,3,4 #2", "q 1,2 #3", "q 1 #4", "q 2 #4", "q 2 #5", "q 3,4,5,6 #5",
+		"q 7,8 #1")
 }
 
 // TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the
@@ -309,7 +319,9 @@ func TestAPartThatCannotBeCommitted(t *testing.T) {
 	} {
 		k := newDesk(t, 1, 2, 3)
 		r := k.reader()
-		r.Handle = func(_ context.Context, b delivery.Batch) error { return delivery.DoneUpTo(errors.New("no"), done(b)) }
+		r.Handle = func(_ context.Context, b delivery.Batch) error {
+			return delivery.DoneUpTo(errors.New("no"), done(b))
+		}
 		check.Is(t, k.to(r, "q", endedFailed).Messages, 0, name)
 		k.at("q", 0, delivery.Idle)
 	}

@@ -66,7 +66,8 @@ func (c Circuit) opened(h request.Health, now time.Time) request.Health {
 }
 
 func closed(h request.Health, now time.Time) request.Health {
-	h.Circuit = request.Circuit{Closed: notBefore(h.Circuit.Opened, now), Waking: true, Announced: h.Circuit.Announced}
+	h.Circuit = request.Circuit{Closed: notBefore(h.Circuit.Opened, now), Waking: true,
+		Announced: h.Circuit.Announced}
 	return h
 }
 
@@ -96,7 +97,9 @@ type failed struct {
 
 // failed is the batch that is under way, as it is noted where it is not taken.
 func (run *delivery) failed(c Consumer) failed {
-	return failed{Consumer: c, apart: run.reader.Apart, good: goodFor(run.reader.Retries, run.reader.Circuit.Probes), circuit: &run.reader.Circuit, probe: run.probe}
+	return failed{Consumer: c, apart: run.reader.Apart,
+		good: goodFor(run.reader.Retries, run.reader.Circuit.Probes), circuit: &run.reader.Circuit,
+		probe: run.probe}
 }
 
 // noted is what is known of the sink then, and whether that is a change.
@@ -139,7 +142,8 @@ func (f failed) listed(h request.Health, now time.Time) (next request.Health, ch
 // opens reports whether the circuit opens: as many queues fail, and the sink has taken nothing for
 // some time, or so many fail that it needs no proof.
 func (f failed) opens(h request.Health, now time.Time) bool {
-	return !f.circuit.Off && !h.Circuit.Open() && len(h.Failing) >= f.circuit.Queues && now.Sub(h.TakenAt) >= unseen &&
+	return !f.circuit.Off && !h.Circuit.Open() && len(h.Failing) >= f.circuit.Queues &&
+		now.Sub(h.TakenAt) >= unseen &&
 		(now.Sub(h.FailingSince) >= steady || len(h.Failing) == request.MaxFailing)
 }
 
@@ -250,7 +254,8 @@ func (d *Deliverer) closes(ctx context.Context, seen request.Health) {
 // failures be before that, for as long as it was ahead: of such a one nothing is known.
 func (d *Deliverer) recovered(ctx context.Context, c Consumer) bool {
 	h, err := d.health(ctx, c.Name)
-	return err == nil && !h.Circuit.Open() && h.Circuit.Closed.After(c.Failed) && h.Circuit.Closed.Before(d.now().Add(farAhead))
+	return err == nil && !h.Circuit.Open() && h.Circuit.Closed.After(c.Failed) &&
+		h.Circuit.Closed.Before(d.now().Add(farAhead))
 }
 
 // farAhead is more than clocks of AWS's differ.

@@ -26,7 +26,8 @@ func held(queue string, seq int64, e request.Health, since time.Time) trouble.Ro
 // not woken up yet.
 func openRow(e request.Health) trouble.Row {
 	since := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
-	return trouble.Row{State: trouble.CircuitOpen, Consumer: e.Consumer, Since: since, N: since.UnixMilli()}
+	return trouble.Row{State: trouble.CircuitOpen, Consumer: e.Consumer, Since: since,
+		N: since.UnixMilli()}
 }
 
 // hold notes a queue that has something to deliver, and that the circuit keeps from it: half a read
@@ -92,7 +93,8 @@ const looksForProbe = 25
 // those whose message did not fail, or else those that are known to fail. Where none of them has
 // anything to deliver, the circuit is closed.
 func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
-	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, looksForProbe)
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{},
+		looksForProbe)
 	if err != nil || len(rows) == 0 {
 		var queues []string
 		for _, f := range e.Failing {
@@ -120,7 +122,8 @@ func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
 	if len(rows) < looksForProbe {
 		return err
 	}
-	return errors.Join(err, r.holdAgain(ctx, bad[turn:])) // those behind them are looked at the next time
+	// those behind them are looked at the next time
+	return errors.Join(err, r.holdAgain(ctx, bad[turn:]))
 }
 
 // endsUnproven closes a circuit for which nobody can make a probe, and reports whether it did:
@@ -155,7 +158,8 @@ func (r *sweepRun) endsUnproven(ctx context.Context, e request.Health) (bool, er
 
 // mayProbe reports whether the consumer of a queue still fails, and whether who delivers to it has,
 // or will have, something to hand on.
-func (r *sweepRun) mayProbe(ctx context.Context, consumer, queue string) (fails, probes bool, err error) {
+func (r *sweepRun) mayProbe(ctx context.Context,
+	consumer, queue string) (fails, probes bool, err error) {
 	c, err := r.store.Consumer(ctx, queue, consumer)
 	if err != nil || !c.Exists() {
 		return false, false, err
@@ -182,7 +186,8 @@ func (r *sweepRun) wakeHeld(ctx context.Context, e request.Health, rows []troubl
 
 // wakeRows deletes rows, and wakes up the queues that they are about. It returns the rows of those
 // that could not be woken up.
-func (r *sweepRun) wakeRows(ctx context.Context, e request.Health, rows []trouble.Row) (asleep []trouble.Row, err error) {
+func (r *sweepRun) wakeRows(ctx context.Context, e request.Health,
+	rows []trouble.Row) (asleep []trouble.Row, err error) {
 	var errs []error
 	for _, row := range rows {
 		// What the index shows may be over, and has no number.
@@ -210,7 +215,8 @@ func (r *sweepRun) holdAgain(ctx context.Context, asleep []trouble.Row) error {
 // wakeLate wakes up queues of which it was noted that they are held back when the circuit had
 // closed, and all others were woken up: as many as a second has. 4.5 read units without one.
 func (r *sweepRun) wakeLate(ctx context.Context, e request.Health) error {
-	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, r.bounds(e.Consumer).WakeRate)
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{},
+		r.bounds(e.Consumer).WakeRate)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -292,7 +298,8 @@ func (r *sweepRun) wakeInTurn(ctx context.Context, e request.Health) (left bool,
 	var asleep []trouble.Row
 	defer func() { err = errors.Join(err, r.holdAgain(ctx, asleep)) }()
 	for {
-		rows, next, failed := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), after, max(rate/wakeSteps, 1))
+		rows, next, failed := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), after,
+			max(rate/wakeSteps, 1))
 		if failed != nil || len(rows) == 0 && (after == trouble.Ages{}) {
 			return len(asleep) > 0, errors.Join(err, failed)
 		}

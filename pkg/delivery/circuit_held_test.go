@@ -89,7 +89,8 @@ func TestProbesGoRound(t *testing.T) {
 	for len(woken) < 12 {
 		k.probeDue()
 		turn := k.woken(k.heldBack(), func() {
-			k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Notified: 3, Announced: min(1, 1-min(len(woken), 1))}, 5*time.Second)
+			k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Notified: 3,
+				Announced: min(1, 1-min(len(woken), 1))}, 5*time.Second)
 		})
 		woken = append(woken, turn...)
 		for _, queue := range turn {
@@ -99,12 +100,15 @@ func TestProbesGoRound(t *testing.T) {
 		check.Need(t, len(k.heldBack()) == 9, "held back: %v", k.heldBack())
 	}
 	// q3 failed before, and the first of each turn fails as the probe.
-	k.same("woken", woken, []string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r1", "r2", "r4", "r5"})
+	k.same("woken", woken, []string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r1", "r2", "r4",
+		"r5"})
 }
 
 func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
 	k.t.Helper()
-	notified := func(queue string) time.Time { return check.Get(k.sorter.Status(k.t.Context(), queue)).Notified }
+	notified := func(queue string) time.Time {
+		return check.Get(k.sorter.Status(k.t.Context(), queue)).Notified
+	}
 	before := map[string]time.Time{}
 	for _, queue := range queues {
 		before[queue] = notified(queue)
@@ -127,19 +131,23 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 		k.put(queue, 1)
 		check.Get(k.d.Create(t.Context(), queue, "c", delivery.First))
 		c := k.claims(queue, 1, time.Minute)
-		check.Get2(k.store.Requests(request.Inside{}).Fail(t.Context(), queue, "c", c.Token, request.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now}))
+		check.Get2(k.store.Requests(request.Inside{}).Fail(t.Context(), queue, "c", c.Token,
+			request.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now}))
 		k.pass(time.Millisecond)
 		k.hands(queue, endedCircuitOpen)
 	}
 	k.holds("good")
 	k.probeDue()
 	for turn := 1; ; turn++ {
-		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}) })
+		woken := k.woken(k.heldBack(), func() {
+			_, _, _ = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
+		})
 		if slices.Contains(woken, "good") {
 			break
 		}
 		for _, queue := range woken {
-			if done := k.d.Deliver(t.Context(), queue, k.patient(), -1); turn == 1 && ending(done) != endedCircuitOpen {
+			if done := k.d.Deliver(t.Context(), queue, k.patient(), -1); turn == 1 &&
+				ending(done) != endedCircuitOpen {
 				t.Errorf("%s ended as %s; want that the probe passes to others", queue, ending(done))
 			}
 		}
@@ -203,7 +211,8 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	began := k.now
 	reader := delivery.Reader{Name: "c", Circuit: delivery.Circuit{WakeRate: 10}}
 	for calls := 0; k.circuit().Waking; calls++ {
-		_, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Readers: []delivery.Reader{reader}}))
+		_, next := check.Get2(k.d.Wake(t.Context(), "", "c",
+			delivery.SweepOptions{Readers: []delivery.Reader{reader}}))
 		if next.After(k.now) {
 			k.now = next
 		}
@@ -212,7 +221,8 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	k.same("woken", woken, append([]string{"q3"}, want...))
 	k.same("held back", k.heldBack(), nil)
 	k.same("names", k.open(), nil)
-	if took := at["r0"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(k.waits) < 30 {
+	if took := at["r0"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond ||
+		len(k.waits) < 30 {
 		t.Errorf("30 were woken up within %s, in %d steps; want 10 a second", took, len(k.waits))
 	}
 }
@@ -223,7 +233,9 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	k := openDesk(t)
 	k.holds(names("r", 30)...)
 	k.closes()
-	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
+	o := delivery.SweepOptions{
+		Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}},
+	}
 	first := k.d
 	began := k.now
 	k.queues.fail = func(request, _ string) error {
@@ -267,7 +279,8 @@ func TestOneQueueSleepsOn(t *testing.T) {
 		k.same("tried", slices.Compact(tried), want)
 		k.same("held back", k.heldBack(), []string{"bad"})
 		k.now = next
-		must := trouble.Row{State: trouble.HeldBy("c"), Queue: "r4", Consumer: "c", Since: k.now.Add(-time.Hour), N: 1}
+		must := trouble.Row{State: trouble.HeldBy("c"), Queue: "r4", Consumer: "c",
+			Since: k.now.Add(-time.Hour), N: 1}
 		k.must(k.trouble().Put(t.Context(), must))
 	}
 	k.queues.fail = nil
@@ -291,7 +304,9 @@ func TestARedrivenQueueIsProbedFirst(t *testing.T) {
 		if !due {
 			k.hands("q1", endedCircuitOpen)
 			k.probeDue()
-			woken := k.notified("q1", func() { check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})) })
+			woken := k.notified("q1", func() {
+				check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
+			})
 			check.That(t, woken, "the queue that was redriven is not woken up for the probe")
 		}
 		k.hands("q1", endedCaughtUp)

@@ -96,7 +96,8 @@ func TestTheCircuitOpens(t *testing.T) {
 func TestProbes(t *testing.T) {
 	k := openDesk(t)
 	asked := k.now
-	for _, want := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 2 * time.Minute} {
+	for _, want := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute,
+		2 * time.Minute, 2 * time.Minute} {
 		var wait time.Duration
 		for ; len(k.got) == 0; wait += time.Second {
 			k.pass(time.Second)
@@ -288,7 +289,9 @@ func TestAProbeIsOneMessage(t *testing.T) {
 	e := probe(1)
 	k.gets("q 1 #1")
 	k.at("q", 0, delivery.Blocked)
-	listed := slices.ContainsFunc(e.Failing, func(f request.FailingQueue) bool { return f.Queue == "q" })
+	listed := slices.ContainsFunc(e.Failing, func(f request.FailingQueue) bool {
+		return f.Queue == "q"
+	})
 	if at := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || at > 17*time.Second || listed {
 		t.Errorf("the next probe is due in %s: %+v", at, e)
 	}
@@ -301,18 +304,21 @@ func TestAProbeIsOneMessage(t *testing.T) {
 // TestTheCircuitOpensNotForASinkThatTakesParts: however many queues have a batch that was taken in
 // part.
 func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
-	for name, cause := range map[string]error{"a failure": errNo, "the sink is away": delivery.SinkAway(errNo)} {
+	for name, cause := range map[string]error{"a failure": errNo,
+		"the sink is away": delivery.SinkAway(errNo)} {
 		t.Run(name, func(t *testing.T) {
 			k := newDesk(t)
 			k.fails = func(b delivery.Batch) error { return delivery.DoneUpTo(cause, b.From+1) }
 			for i := range request.MaxFailing {
 				// Its claim was made before the parts of the others were taken.
-				k.knows(request.Health{Failing: k.listed(names("other", i)...), FailingSince: k.now.Add(-time.Minute)})
+				k.knows(request.Health{Failing: k.listed(names("other", i)...),
+					FailingSince: k.now.Add(-time.Minute)})
 				queue := fmt.Sprint("q", i)
 				k.put(queue, 1, 2, 3)
 				k.hands(queue, endedFailed)
 				if h := k.health(); h.Circuit != (request.Circuit{}) || len(h.Failing) > 0 {
-					t.Fatalf("after %d parts: %+v; want none that fails, and a circuit that never was open", i+1, h)
+					t.Fatalf("after %d parts: %+v; want none that fails, and a circuit that never was open", i+1,
+						h)
 				}
 				k.pass(time.Minute)
 			}
@@ -369,7 +375,8 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 				k.put("good", seq+1)
 				done := k.to(r, "good", endedDeferred)
 				if with.token {
-					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(), delivery.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
+					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(),
+						delivery.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
 				} else {
 					k.works(k.edges...)
 					chain := check.Get(k.acker.Get(t.Context(), k.edges[0].Tag()))
@@ -395,7 +402,8 @@ func TestLateWorkClosesNoCircuit(t *testing.T) {
 	done := k.d.Deliver(t.Context(), "slow", k.defers(), -1)
 	k.opens()
 	k.pass(time.Second)
-	answered(t, "commit", delivery.OK)(k.worker().Commit(t.Context(), delivery.Held{Queue: "slow", Consumer: "c", Token: done.Record.Token}))
+	answered(t, "commit", delivery.OK)(k.worker().Commit(t.Context(),
+		delivery.Held{Queue: "slow", Consumer: "c", Token: done.Record.Token}))
 	check.That(t, k.circuit().Open(), "it is closed")
 }
 
@@ -403,7 +411,8 @@ func TestLateWorkClosesNoCircuit(t *testing.T) {
 // taken or the sweep runs, the circuit is closed by one later, each queue is woken up, and all is
 // delivered.
 func TestTheCircuitsRequestsGoWrong(t *testing.T) {
-	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}}
+	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1},
+		Readers: []delivery.Reader{{Name: "c"}}}
 	everyFault(t, openDesk, func(k *desk) {
 		k.d.Deliver(t.Context(), "q", k.patient(), -1) // held back
 		k.fails = nil
@@ -421,7 +430,8 @@ func TestTheCircuitsRequestsGoWrong(t *testing.T) {
 			k.d.Deliver(t.Context(), "r", k.patient(), -1)
 		}
 		c, circuit := k.standing("r"), k.circuit()
-		check.That(t, c.State == delivery.Idle && c.Delivered > 0 && !circuit.Open() && (circuit.Waking || len(k.heldBack()) == 0),
+		check.That(t, c.State == delivery.Idle && c.Delivered > 0 && !circuit.Open() &&
+			(circuit.Waking || len(k.heldBack()) == 0),
 			"%s: %+v, %+v, held back %v", what, c, circuit, k.heldBack())
 	})
 }
@@ -461,7 +471,8 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	done := k.to(one, "s", endedCircuitOpen)
 	check.That(t, done.Batches == 1 && done.Skipped == 1, "%+v", done)
 	e := k.health()
-	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 || wait > 20*time.Second {
+	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 ||
+		wait > 20*time.Second {
 		t.Errorf("the next probe is after %s: %+v", wait, e)
 	}
 }

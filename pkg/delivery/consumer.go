@@ -272,7 +272,9 @@ func (c Consumer) numbered(n int64) bool {
 
 // knows reports whether the claim of a number is remembered, or in quarantine.
 func (c Consumer) knows(n int64) bool {
-	return c.numbered(n) || slices.ContainsFunc(c.Quarantine[:], func(q Quarantined) bool { return q.Token.N == n && n > 0 })
+	return c.numbered(n) || slices.ContainsFunc(c.Quarantine[:], func(q Quarantined) bool {
+		return q.Token.N == n && n > 0
+	})
 }
 
 // Claimed reports whether a claim is in flight, in doubt or not.

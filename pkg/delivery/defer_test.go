@@ -37,7 +37,8 @@ func (k *desk) worker() delivery.Claims {
 	return check.Get(delivery.NewClaims(k.d, nil))
 }
 
-func answered(t *testing.T, what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) {
+func answered(t *testing.T, what string, want delivery.Outcome,
+	reason ...string) func(delivery.Answer, error) {
 	t.Helper()
 	return func(a delivery.Answer, err error) {
 		t.Helper()
@@ -112,12 +113,16 @@ func TestAWorkerFails(t *testing.T) {
 		h := k.defersTo(endedDeferred)
 		fail := func() (delivery.Answer, error) { return p.Abort(t.Context(), h, "no card") }
 		if settle {
-			fail = func() (delivery.Answer, error) { return p.Settle(t.Context(), h, delivery.Aborted, "no card") }
+			fail = func() (delivery.Answer, error) {
+				return p.Settle(t.Context(), h, delivery.Aborted, "no card")
+			}
 		}
 		answered(t, "fails", delivery.OK)(fail())
 		answered(t, "again, its response was lost", delivery.OK)(fail())
-		answered(t, "commit, after the failure", delivery.Lost, delivery.Aborted)(p.Commit(t.Context(), h))
-		if c := k.at("q", 0, delivery.Idle); c.Error != "no card" || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
+		answered(t, "commit, after the failure", delivery.Lost,
+			delivery.Aborted)(p.Commit(t.Context(), h))
+		if c := k.at("q", 0, delivery.Idle); c.Error != "no card" || c.Attempts != 1 ||
+			c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("%+v; want why, and when it comes again", c)
 		}
 		for range 2 {
@@ -156,7 +161,8 @@ func TestADeferredClaimExpires(t *testing.T) {
 				t.Errorf("%+v; want a failure, and why", c)
 			}
 			answered(t, "commits late", delivery.Lost, delivery.Cancelled)(p.Commit(t.Context(), h))
-			answered(t, "extends late", delivery.Lost, delivery.Cancelled)(p.Extend(t.Context(), h, time.Minute))
+			answered(t, "extends late", delivery.Lost,
+				delivery.Cancelled)(p.Extend(t.Context(), h, time.Minute))
 		})
 	}
 }
@@ -165,11 +171,15 @@ func TestADeferredClaimExpires(t *testing.T) {
 func TestDeferIsChecked(t *testing.T) {
 	k := newDesk(t, 1)
 	for _, work := range []time.Duration{-time.Second, 0, time.Second - 1, xorack.MaxDeadline + 1} {
-		k.fails = func(b delivery.Batch) error { invalid(t, b.Defer(work), "defer"); return delivery.SinkAway(errNo) }
+		k.fails = func(b delivery.Batch) error {
+			invalid(t, b.Defer(work), "defer")
+			return delivery.SinkAway(errNo)
+		}
 		k.d.Deliver(t.Context(), "q", k.reader(), -1)
 		k.pass(10 * time.Minute)
 	}
-	check.That(t, (delivery.Batch{}).Defer(time.Minute) != nil, "a batch that nobody claimed here was deferred")
+	check.That(t, (delivery.Batch{}).Defer(time.Minute) != nil,
+		"a batch that nobody claimed here was deferred")
 	k.fails = func(b delivery.Batch) error {
 		return errors.Join(b.Reply(delivery.Reply{Queue: "r", Body: []byte("x")}), b.Defer(time.Minute))
 	}

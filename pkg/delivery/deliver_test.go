@@ -26,7 +26,8 @@ import (
 func TestBatchesHaveABoundInBytes(t *testing.T) {
 	k := newDesk(t)
 	for seq, size := range []int{4, 4, 4, 20, 10} {
-		k.must(k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})[0].Err)
+		k.must(k.sorter.Put(t.Context(),
+			cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})[0].Err)
 	}
 	r := k.reader()
 	r.MaxMessages, r.MaxBytes = 100, 10
@@ -115,11 +116,12 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 	k.see = func(r ddb.Request) error { return map[string]error{"fail": errFlaky}[r.Name()] }
 	k.poison(1, errNo)
 	done := k.d.Deliver(t.Context(), "q", k.reader(), -1)
-	check.That(t, errors.Is(done.Err, errFlaky) && errors.Is(done.Cause, errNo), "%+v; want both", done)
+	check.That(t, errors.Is(done.Err, errFlaky) && errors.Is(done.Cause, errNo), "%+v; want both",
+		done)
 }
 
-// TestMissing: what is not there any more is not stepped over; what is before it is delivered. It is
-// listed until an operator goes elsewhere.
+// TestMissing: what is not there any more is not stepped over; what is before it is delivered. It
+// is listed until an operator goes elsewhere.
 func TestMissing(t *testing.T) {
 	k := newDesk(t, upTo(1, 5)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
@@ -134,7 +136,8 @@ func TestMissing(t *testing.T) {
 	k.gets("q 1 #1")
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("missing", "missing q|c 2m0s")
-	check.Get(k.d.Operate(t.Context(), rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))))
+	check.Get(k.d.Operate(t.Context(),
+		rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))))
 	k.troubled("rewound", "")
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3,4,5 #1")
@@ -150,7 +153,8 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 			k.put("q", next)
 			next++
 		}
-		for _, asked := range []struct{ known, noted int64 }{{b.To, 0}, {-1, next - 1}, {next - 1, next - 1}, {next - 2, next - 1}} {
+		for _, asked := range []struct{ known, noted int64 }{{b.To, 0}, {-1, next - 1},
+			{next - 1, next - 1}, {next - 2, next - 1}} {
 			before := k.standing("q").Asked
 			done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known)
 			check.Is(t, ending(done), endedBusy, asked.known, b.To, done.Err)
@@ -168,28 +172,32 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 		store := delivery.NewMemory()
-		d := check.Get(delivery.New(store, sorter, &delivery.Options{Margin: time.Second, Grace: 5 * time.Second}))
+		d := check.Get(delivery.New(store, sorter,
+			&delivery.Options{Margin: time.Second, Grace: 5 * time.Second}))
 		for seq := range int64(10) {
 			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1})[0].Err)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithDeadline(t.Context(), began.Add(40*time.Second))
 		defer cancel()
-		r := delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(ctx context.Context, b delivery.Batch) error {
-			if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(began.Add(39*time.Second)) {
-				t.Errorf("the handler's time ends %s after the start, want 39s", deadline.Sub(began))
-			}
-			c, err := store.Requests(request.Inside{}).Consumer(ctx, "q", "c")
-			// 30 seconds at least, else the deadline and a grace.
-			want := max(45*time.Second, time.Since(began)+30*time.Second)
-			check.That(t, err == nil && c.LeaseUntil.Equal(began.Add(want)),
-				"the claim is good until %s after the start (%v), want %s", c.LeaseUntil.Sub(began), err, want)
-			bubble.Sleep(11 * time.Second)
-			return nil
-		}}
+		r := delivery.Reader{Name: "c", MaxMessages: 1,
+			Handle: func(ctx context.Context, b delivery.Batch) error {
+				if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(began.Add(39*time.Second)) {
+					t.Errorf("the handler's time ends %s after the start, want 39s", deadline.Sub(began))
+				}
+				c, err := store.Requests(request.Inside{}).Consumer(ctx, "q", "c")
+				// 30 seconds at least, else the deadline and a grace.
+				want := max(45*time.Second, time.Since(began)+30*time.Second)
+				check.That(t, err == nil && c.LeaseUntil.Equal(began.Add(want)),
+					"the claim is good until %s after the start (%v), want %s", c.LeaseUntil.Sub(began), err, want)
+				bubble.Sleep(11 * time.Second)
+				return nil
+			}}
 		done := d.Deliver(ctx, "q", r, -1)
-		check.That(t, done.Err == nil && ending(done) == endedOutOfTime && done.Batches == 3 && time.Since(began) == 33*time.Second,
-			"%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches, time.Since(began), done.Err)
+		check.That(t, done.Err == nil && ending(done) == endedOutOfTime && done.Batches == 3 &&
+			time.Since(began) == 33*time.Second,
+			"%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches,
+			time.Since(began), done.Err)
 		c := check.Get(store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"))
 		check.That(t, c.Delivered == 3 && c.State == delivery.Idle, "%+v", c)
 		// A handler that sleeps on is notified, and its batch comes again.
@@ -197,7 +205,8 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		if done := d.Deliver(ctx, "q", r, -1); ending(done) != endedFailed || ctx.Err() != nil {
-			t.Errorf("%s (%v), the context's error %v; want a failure before the deadline", ending(done), done.Err, ctx.Err())
+			t.Errorf("%s (%v), the context's error %v; want a failure before the deadline", ending(done),
+				done.Err, ctx.Err())
 		}
 	})
 }
@@ -231,8 +240,10 @@ func TestWhatIsOutOfBounds(t *testing.T) {
 		c.change(&r)
 		invalid(t, k.d.Deliver(t.Context(), "q", r, -1).Err, c.field)
 	}
-	for _, c := range []delivery.Circuit{{}, {Queues: 2, WakeRate: 1}, {Queues: 10, WakeRate: 1000, Probes: []time.Duration{time.Hour}}} {
-		check.OK(t, (delivery.Reader{Name: "c", Retries: slices.Repeat(second, 10), Circuit: c}).Validate())
+	for _, c := range []delivery.Circuit{{}, {Queues: 2, WakeRate: 1},
+		{Queues: 10, WakeRate: 1000, Probes: []time.Duration{time.Hour}}} {
+		check.OK(t, (delivery.Reader{Name: "c", Retries: slices.Repeat(second, 10), Circuit: c}).
+			Validate())
 	}
 	for _, name := range []string{"", "a b", "ä", "a/b", long} {
 		invalid(t, delivery.ValidateConsumer(name), "consumer")
@@ -255,10 +266,13 @@ func TestWhatIsOutOfBounds(t *testing.T) {
 func TestObserve(t *testing.T) {
 	k := newDesk(t, 1)
 	var seen []delivery.Delivery
-	d := k.deliverer(delivery.Options{Observe: func(done delivery.Delivery) { seen = append(seen, done) }})
+	d := k.deliverer(delivery.Options{Observe: func(done delivery.Delivery) {
+		seen = append(seen, done)
+	}})
 	d.Deliver(t.Context(), "q", k.reader(), 1)
 	d.Deliver(t.Context(), "", k.reader(), 1)
-	check.That(t, len(seen) == 2 && seen[0].Messages == 1 && ending(seen[0]) == endedCaughtUp && seen[1].Err != nil,
+	check.That(t, len(seen) == 2 && seen[0].Messages == 1 && ending(seen[0]) == endedCaughtUp &&
+		seen[1].Err != nil,
 		"it was notified %+v", seen)
 }
 
@@ -270,9 +284,11 @@ func TestHanded(t *testing.T) {
 	r := k.reader()
 	k.poison(4, errors.New("bad"))
 	r.Handed = func(h delivery.Handed) {
-		check.That(t, !h.Claimed.IsZero() && !h.Returned.Before(h.Claimed) && (h.Committed.IsZero() || !h.Committed.Before(h.Returned)),
+		check.That(t, !h.Claimed.IsZero() && !h.Returned.Before(h.Claimed) &&
+			(h.Committed.IsZero() || !h.Committed.Before(h.Returned)),
 			"%+v", h)
-		got = append(got, fmt.Sprintf("%d-%d %v %v", h.Batch.From+1, h.Batch.To, !h.Committed.IsZero(), h.Err))
+		got = append(got, fmt.Sprintf("%d-%d %v %v", h.Batch.From+1, h.Batch.To, !h.Committed.IsZero(),
+			h.Err))
 	}
 	k.to(r, "q", endedFailed)
 	check.Is(t, strings.Join(got, ", "), "1-3 true <nil>, 4-5 false bad")
@@ -295,11 +311,12 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 		d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
 		var all sync.WaitGroup
-		handle := check.Get(delivery.OnStream(d, cursor.Names{}, delivery.Reader{Name: "books", Handle: func(context.Context, delivery.Batch) error {
-			all.Done()
-			all.Wait()
-			return nil
-		}}))
+		handle := check.Get(delivery.OnStream(d, cursor.Names{},
+			delivery.Reader{Name: "books", Handle: func(context.Context, delivery.Batch) error {
+				all.Done()
+				all.Wait()
+				return nil
+			}}))
 		event := table.StreamEvent{}
 		for i := range 3 {
 			queue := fmt.Sprint("q", i)
@@ -329,7 +346,8 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	}))
 	k.pass(time.Hour)
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Delete: true})
-	check.That(t, errors.Is(err, table.ErrNewerLayout) && report.Failed == 1 && report.Cancelled == 1 && report.Notified == 1 && report.Deleted == 0,
+	check.That(t, errors.Is(err, table.ErrNewerLayout) && report.Failed == 1 &&
+		report.Cancelled == 1 && report.Notified == 1 && report.Deleted == 0,
 		"%+v, %v; want the dead claim cancelled, and the other consumer named", report, err)
 	cur := check.Get(k.sorter.Status(t.Context(), "q"))
 	check.Is(t, cur.Floor, cur.Settings.First-1)
@@ -357,7 +375,8 @@ func (k *desk) putKeyed(queue string, keys ...int) {
 	k.t.Helper()
 	for _, key := range keys {
 		k.must(k.sorter.Put(k.t.Context(), cursor.Message{
-			KeyParts: []any{key}, KeyType: "number", Queue: queue, ID: fmt.Sprint(key), Body: fmt.Append(nil, key),
+			KeyParts: []any{key}, KeyType: "number", Queue: queue, ID: fmt.Sprint(key),
+			Body: fmt.Append(nil, key),
 		})[0].Err)
 	}
 }
@@ -395,7 +414,8 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			k := newDesk(t)
 			kind, keys := cursor.KindKeyed, sortkey.KeyType("number")
-			check.Get(k.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keys, Late: &policy}))
+			check.Get(k.sorter.Configure(t.Context(), "q",
+				cursor.Change{Kind: &kind, KeyType: &keys, Late: &policy}))
 			check.Get(k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First))
 			fails := 0
 			r := k.reader()

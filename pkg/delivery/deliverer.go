@@ -235,7 +235,8 @@ func (r Reader) validateTrack() error {
 	case r.Track == 0:
 		return nil
 	case r.Apart:
-		return invalid.New(invalid.Clash, "track", "is set of a reader whose queues have sinks of their own")
+		return invalid.New(invalid.Clash, "track",
+			"is set of a reader whose queues have sinks of their own")
 	}
 	return bounds.Check("track", r.Track, time.Second, xorack.MaxDeadline)
 }
@@ -243,7 +244,8 @@ func (r Reader) validateTrack() error {
 // validateDelays reports the first delay of a schedule that is out of its bounds.
 func validateDelays(field string, delays []time.Duration) error {
 	if len(delays) > request.MaxDelays {
-		return invalid.New(invalid.OutOfRange, field, fmt.Sprintf("has %d times: at most %d are allowed", len(delays), request.MaxDelays))
+		return invalid.New(invalid.OutOfRange, field,
+			fmt.Sprintf("has %d times: at most %d are allowed", len(delays), request.MaxDelays))
 	}
 	for i, delay := range delays {
 		err := bounds.Check(fmt.Sprintf("%s[%d]", field, i), delay, request.MinDelay, request.MaxDelay)

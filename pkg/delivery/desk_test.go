@@ -54,7 +54,8 @@ type flaky struct {
 
 func newFlaky(t *testing.T) *flaky {
 	t.Helper()
-	f := &flaky{tables: ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)}
+	f := &flaky{tables: ddb.NewMemory(append(cursor.Names{}.Tables(),
+		cursor.Names{}.ArrivalsTable())...)}
 	f.Store = f.on(f.tables)
 	return f
 }
@@ -86,7 +87,8 @@ func (f *flaky) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 func (f *flaky) lose(queue string, seq int64) {
 	messages := cursor.Names{}.Tables()[0]
 	check.Get(f.tables.Do(context.Background(), ddb.Delete{
-		Op: ddb.Op{Op: "lose", Table: &messages}, Key: ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(seq)}.Item(),
+		Op:  ddb.Op{Op: "lose", Table: &messages},
+		Key: ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(seq)}.Item(),
 	}))
 }
 
@@ -100,10 +102,12 @@ var errNo = errors.New("no")
 // newDesk is a desk with these messages in the queue "q".
 func newDesk(t *testing.T, seqs ...int64) *desk {
 	t.Helper()
-	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(tableNames.Tables()...)}
+	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t),
+		consumers: ddb.NewMemory(tableNames.Tables()...)}
 	k.store = k.storeOn(k.do)
 	clock := func() time.Time { return k.now }
-	k.sorter = check.Get(cursor.New(k.queues.on(k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+	k.sorter = check.Get(cursor.New(k.queues.on(k.queues),
+		&cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
 	k.restarted()
 	k.put("q", seqs...)
 	return k
@@ -122,7 +126,8 @@ func (k *desk) storeOn(view ddb.Func) *delivery.Store {
 	return delivery.NewStore(view, tableNames.Tables())
 }
 
-// deliverer is a process that knows nothing yet, with the desk's clock where it has none of its own.
+// deliverer is a process that knows nothing yet, with the desk's clock where it has none of its
+// own.
 func (k *desk) deliverer(o delivery.Options) *delivery.Deliverer {
 	k.t.Helper()
 	o.ForEach = fanout.OneByOne
@@ -164,7 +169,8 @@ func (k *desk) slow(request, queue string, d time.Duration) {
 
 // everyFault runs a test on desks of which one request to the consumers' tables goes wrong, each
 // in each way, while it acts.
-func everyFault(t *testing.T, begin func(*testing.T) *desk, act func(*desk), then func(k *desk, what string)) {
+func everyFault(t *testing.T, begin func(*testing.T) *desk, act func(*desk),
+	then func(k *desk, what string)) {
 	t.Helper()
 	for _, fault := range ddbtest.EveryFault() {
 		for nth := 1; ; nth++ {
@@ -184,8 +190,10 @@ func everyFault(t *testing.T, begin func(*testing.T) *desk, act func(*desk), the
 // claims makes the claim of a process that says no more.
 func (k *desk) claims(queue string, to int64, lease time.Duration) delivery.Consumer {
 	k.t.Helper()
-	claim := request.Claim{Req: fmt.Sprint(k.now.UnixMilli()), To: to, Now: k.now, LeaseUntil: k.now.Add(lease)}
-	c, made := check.Get2(k.store.Requests(request.Inside{}).Claim(k.t.Context(), k.standing(queue), claim))
+	claim := request.Claim{Req: fmt.Sprint(k.now.UnixMilli()), To: to, Now: k.now,
+		LeaseUntil: k.now.Add(lease)}
+	c, made := check.Get2(k.store.Requests(request.Inside{}).Claim(k.t.Context(), k.standing(queue),
+		claim))
 	check.Need(k.t, made, "%s is not claimed: %+v", queue, c)
 	return c
 }
@@ -201,7 +209,8 @@ func (k *desk) must(err error) {
 func (k *desk) put(queue string, seqs ...int64) {
 	k.t.Helper()
 	for _, seq := range seqs {
-		k.must(k.sorter.Put(k.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})[0].Err)
+		k.must(k.sorter.Put(k.t.Context(),
+			cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})[0].Err)
 	}
 }
 
@@ -244,7 +253,8 @@ func (k *desk) poison(seq int64, cause error) {
 // reader is the consumer "c", in batches of three, that is blocked at the third failure, however
 // little is known of its sink.
 func (k *desk) reader() delivery.Reader {
-	return delivery.Reader{Name: "c", Handle: k.take, MaxMessages: 3, MaxAttempts: 3, BlockAfter: time.Second}
+	return delivery.Reader{Name: "c", Handle: k.take, MaxMessages: 3, MaxAttempts: 3,
+		BlockAfter: time.Second}
 }
 
 // to delivers a queue to a reader, and checks how that ended, where one end is wanted.
@@ -252,7 +262,8 @@ func (k *desk) to(r delivery.Reader, queue, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), queue, r, -1)
 	k.must(done.Err)
-	check.That(k.t, want == "" || ending(done) == want, "%s: %s (%v), want %s", queue, ending(done), done.Cause, want)
+	check.That(k.t, want == "" || ending(done) == want, "%s: %s (%v), want %s", queue, ending(done),
+		done.Cause, want)
 	return done
 }
 

@@ -82,10 +82,13 @@ func (d inside) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 //
 // It returns the queue's stub, which says whether the erasing is over, and what this call deleted.
 // The end is left to the sweep: only the sweep knows that nobody has stored anything.
-func (d inside) EraseMore(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (cursor.Cursor, cursor.Remains, error) {
-	deleted, err := d.sorter.Inside(queuelog.Inside{}).EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
-		return d.eraseOthers(ctx, erased, others)
-	})
+func (d inside) EraseMore(ctx context.Context, erased cursor.Cursor,
+	others func(ctx context.Context, queue string) (left bool, err error)) (cursor.Cursor,
+	cursor.Remains, error) {
+	deleted, err := d.sorter.Inside(queuelog.Inside{}).EraseMore(ctx, erased,
+		func(ctx context.Context) (bool, error) {
+			return d.eraseOthers(ctx, erased, others)
+		})
 	if err != nil {
 		return erased, deleted, err
 	}
@@ -95,7 +98,8 @@ func (d inside) EraseMore(ctx context.Context, erased cursor.Cursor, others func
 
 // eraseOthers deletes what is kept of a queue that was erased beside its messages, and reports
 // whether something is left.
-func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (left bool, err error) {
+func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor,
+	others func(ctx context.Context, queue string) (left bool, err error)) (left bool, err error) {
 	left, err = d.eraseConsumers(ctx, erased.Queue)
 	if err != nil || others == nil || !erased.Erasure.Emptied.IsZero() {
 		return left, err
@@ -147,7 +151,8 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 
 // Erasable looks what would be erased with a queue, and changes nothing: all its consumers, beside
 // the position that it has, or had when its erasing was asked for.
-func (d inside) Erasable(ctx context.Context, queue string) (stored cursor.Remains, consumers []Status, err error) {
+func (d inside) Erasable(ctx context.Context,
+	queue string) (stored cursor.Remains, consumers []Status, err error) {
 	cur, err := d.sorter.Inside(queuelog.Inside{}).ErasureOf(ctx, queue)
 	if err != nil {
 		return stored, nil, err

@@ -20,11 +20,13 @@ var (
 // RefusedError is why something was not done, as its consumer is now.
 type RefusedError struct {
 	// Code is one of these words:
-	//   - not-blocked: the message at the head did not fail, or only with others: there is nothing to skip or to redrive;
+	//   - not-blocked: the message at the head did not fail, or only with others: there is nothing to
+	//     skip or to redrive;
 	//   - claimed: a claim is in flight, and the order has to wait for its end;
 	//   - quarantined: a claim is in quarantine, and has to be settled, or released, first;
 	//   - not-quarantined: no claim of this token is in quarantine, or it is settled otherwise;
-	//   - id-taken: the queue has another operation of this id, or this one with something else asked for;
+	//   - id-taken: the queue has another operation of this id, or this one with something else asked
+	//     for;
 	//   - outran: somebody else changed the consumer at the same moment; look, and decide again;
 	//   - full: a queue that the replies of a claim go to is full, and they wait.
 	Code string
@@ -37,17 +39,20 @@ func (e *RefusedError) Error() string { return e.why }
 
 // The refusals that say nothing more.
 var (
-	errNotBlocked     error = &RefusedError{Code: "not-blocked", why: "the message at the consumer's head did not fail"}
-	errQuarantined    error = &RefusedError{Code: "quarantined", why: "the consumer has a claim in quarantine"}
-	errNotQuarantined error = &RefusedError{Code: "not-quarantined", why: "no such claim is in quarantine"}
-	errIDTaken        error = &RefusedError{Code: "id-taken", why: "the id is that of another operation"}
-	errOutran         error = &RefusedError{Code: "outran", why: "the consumer was changed meanwhile"}
-	errFull           error = &RefusedError{Code: "full", why: "a queue that the replies go to is full"}
+	errNotBlocked     = refusal("not-blocked", "the message at the consumer's head did not fail")
+	errQuarantined    = refusal("quarantined", "the consumer has a claim in quarantine")
+	errNotQuarantined = refusal("not-quarantined", "no such claim is in quarantine")
+	errIDTaken        = refusal("id-taken", "the id is that of another operation")
+	errOutran         = refusal("outran", "the consumer was changed meanwhile")
+	errFull           = refusal("full", "a queue that the replies go to is full")
 )
+
+func refusal(code, why string) error { return &RefusedError{Code: code, why: why} }
 
 // inFlight is the refusal of what waits for a claim's end.
 func inFlight(c Consumer) error {
-	return &RefusedError{Code: "claimed", Until: c.LeaseUntil, why: "the consumer has a claim in flight until " + c.LeaseUntil.Format("15:04:05.000")}
+	return &RefusedError{Code: "claimed", Until: c.LeaseUntil,
+		why: "the consumer has a claim in flight until " + c.LeaseUntil.Format("15:04:05.000")}
 }
 
 // failedTogether is the refusal to skip a message that may be a good one.
@@ -111,7 +116,8 @@ func DoneUpTo(err error, seq int64) error {
 func (b Batch) passed(cause error) int64 {
 	var d doneUpTo
 	replies, refused := b.Replies()
-	if !errors.As(cause, &d) || d.seq <= b.From || d.seq >= b.To || len(b.Edges) > 0 || len(replies) > 0 || refused != nil {
+	if !errors.As(cause, &d) || d.seq <= b.From || d.seq >= b.To || len(b.Edges) > 0 ||
+		len(replies) > 0 || refused != nil {
 		return 0
 	}
 	return d.seq - b.From

@@ -22,15 +22,17 @@ func Example() {
 	d, err := delivery.New(delivery.NewMemory(), sorter, nil)
 	must(err)
 	for _, seq := range []int64{2, 3, 1, 5} {
-		must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)})[0].Err)
+		must(sorter.Put(ctx,
+			cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)})[0].Err)
 	}
-	billing := delivery.Reader{Name: "billing", MaxMessages: 2, Handle: func(_ context.Context, b delivery.Batch) error {
-		fmt.Printf("token %d:\n", b.Token.N)
-		for _, m := range b.Messages {
-			fmt.Printf("  %s\n", m.Body)
-		}
-		return nil
-	}}
+	billing := delivery.Reader{Name: "billing", MaxMessages: 2,
+		Handle: func(_ context.Context, b delivery.Batch) error {
+			fmt.Printf("token %d:\n", b.Token.N)
+			for _, m := range b.Messages {
+				fmt.Printf("  %s\n", m.Body)
+			}
+			return nil
+		}}
 	done := d.Deliver(ctx, "orders", billing, -1)
 	must(done.Err)
 	fmt.Println(ending(done), "at", done.Record.Delivered)
@@ -90,20 +92,22 @@ func ExampleDeliverer_Operate() {
 	for seq := range int64(3) {
 		must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq + 1})[0].Err)
 	}
-	billing := delivery.Reader{Name: "billing", Handle: func(_ context.Context, b delivery.Batch) error {
-		for _, m := range b.Messages {
-			if m.Seq == 2 {
-				return delivery.Permanent(errors.New("no such customer"))
+	billing := delivery.Reader{Name: "billing",
+		Handle: func(_ context.Context, b delivery.Batch) error {
+			for _, m := range b.Messages {
+				if m.Seq == 2 {
+					return delivery.Permanent(errors.New("no such customer"))
+				}
 			}
-		}
-		fmt.Println("billed", b.From+1, "to", b.To)
-		return nil
-	}}
+			fmt.Println("billed", b.From+1, "to", b.To)
+			return nil
+		}}
 	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Outcome)
 	list, err := d.Status(ctx, "orders")
 	must(err)
 	fmt.Println(list[0].State, "on", list[0].Delivered+1, "because of", list[0].Error)
-	_, err = d.Operate(ctx, skips(delivery.Order{Queue: "orders", Consumer: "billing", Reason: "customer left"}, 2))
+	_, err = d.Operate(ctx,
+		skips(delivery.Order{Queue: "orders", Consumer: "billing", Reason: "customer left"}, 2))
 	must(err)
 	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Outcome)
 	// Output:
@@ -127,10 +131,11 @@ func ExampleDeliverer_Sweep() {
 	must(err)
 	must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 1})[0].Err)
 	now = now.Add(20 * time.Minute)
-	report, err := d.Sweep(ctx, delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
-		fmt.Println(a.Kind, a.Queue, a.Consumer, a.Position-a.Delivered, "waiting since", a.Age)
-		return nil
-	}})
+	report, err := d.Sweep(ctx,
+		delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+			fmt.Println(a.Kind, a.Queue, a.Consumer, a.Position-a.Delivered, "waiting since", a.Age)
+			return nil
+		}})
 	must(err)
 	fmt.Println("woken up:", report.Notified)
 	// Output:
@@ -148,14 +153,16 @@ func ExampleBatch_Reply() {
 	must(err)
 	reader := delivery.Reader{Name: "shop", Handle: func(_ context.Context, b delivery.Batch) error {
 		for _, m := range b.Messages {
-			if err := b.Reply(delivery.Reply{Queue: "receipts", Body: fmt.Appendf(nil, "paid %s", m.Body)}); err != nil {
+			if err := b.Reply(delivery.Reply{Queue: "receipts",
+				Body: fmt.Appendf(nil, "paid %s", m.Body)}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}}
 	for seq, body := range []string{"an apple", "a pear"} {
-		must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: int64(seq) + 1, Body: []byte(body)})[0].Err)
+		must(sorter.Put(ctx,
+			cursor.Message{Queue: "orders", Seq: int64(seq) + 1, Body: []byte(body)})[0].Err)
 	}
 	fmt.Println(deliverer.Deliver(ctx, "orders", reader, -1).Outcome)
 	for m, err := range sorter.Read(ctx, "receipts", 0, 2) {

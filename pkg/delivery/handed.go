@@ -21,7 +21,8 @@ type Handed struct {
 // tell tells the reader what became of the batch that was delivered last.
 func (run *delivery) tell(batch Batch, committed time.Time, err error) {
 	if run.reader.Handed != nil {
-		run.reader.Handed(Handed{Batch: batch, Claimed: run.claimed, Returned: run.returned, Committed: committed, Err: err})
+		run.reader.Handed(Handed{Batch: batch, Claimed: run.claimed, Returned: run.returned,
+			Committed: committed, Err: err})
 	}
 }
 

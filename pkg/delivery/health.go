@@ -50,7 +50,8 @@ type look struct {
 }
 
 // known is what the process knows at a time, and whether it need not look again.
-func (l *looks) known(consumer string, now time.Time) (of *look, h request.Health, known bool, err error) {
+func (l *looks) known(consumer string,
+	now time.Time) (of *look, h request.Health, known bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of = l.of[consumer]
@@ -110,7 +111,8 @@ func (run *delivery) health(ctx context.Context, consumer string) (request.Healt
 }
 
 // learnCircuit is learn, and notifies those that handle the breaker where it changed.
-func (d *Deliverer) learnCircuit(ctx context.Context, seen, next request.Health) (request.Health, bool, error) {
+func (d *Deliverer) learnCircuit(ctx context.Context,
+	seen, next request.Health) (request.Health, bool, error) {
 	h, made, err := d.learn(ctx, seen, next)
 	if !made || h.Circuit == seen.Circuit {
 		return h, made, err
@@ -124,7 +126,8 @@ func (d *Deliverer) learnCircuit(ctx context.Context, seen, next request.Health)
 
 // learn changes what is known of a sink, if nobody else did since it was seen, and returns what is
 // known then.
-func (d *Deliverer) learn(ctx context.Context, seen, next request.Health) (request.Health, bool, error) {
+func (d *Deliverer) learn(ctx context.Context,
+	seen, next request.Health) (request.Health, bool, error) {
 	next.By = d.newReq()
 	h, made, err := d.store.Learn(ctx, seen, next)
 	if err == nil {
@@ -136,7 +139,8 @@ func (d *Deliverer) learn(ctx context.Context, seen, next request.Health) (reque
 
 // noteTaken notes that the sink took a batch, where it was known to fail, or the breaker was open,
 // when the batch was handed over. Where that cannot be noted now, the next batch does.
-func (d *Deliverer) noteTaken(ctx context.Context, seen request.Health, handed time.Time, probe bool) {
+func (d *Deliverer) noteTaken(ctx context.Context, seen request.Health, handed time.Time,
+	probe bool) {
 	probed := seen.Circuit.Opened
 	for range maxNotes {
 		next, changed := taken(seen, handed, probe && seen.Circuit.Opened.Equal(probed), d.now())
@@ -153,7 +157,8 @@ func (d *Deliverer) noteTaken(ctx context.Context, seen request.Health, handed t
 
 // taken is the health of a sink that took a batch, which may be a probe, and whether that is to be
 // noted. A batch counts from when it was handed over: its sink may have gone away since.
-func taken(h request.Health, handed time.Time, probe bool, now time.Time) (next request.Health, changed bool) {
+func taken(h request.Health, handed time.Time, probe bool,
+	now time.Time) (next request.Health, changed bool) {
 	open, late := h.Circuit.Open(), !handed.After(h.TakenAt)
 	switch {
 	case open && (probe || handed.After(h.Circuit.Opened)):
@@ -212,7 +217,9 @@ func (d *Deliverer) count(ctx context.Context, f failed, failure *request.Failur
 	}
 	f.sink = !f.part
 	h, known := d.noteFailure(ctx, f)
-	others := slices.ContainsFunc(h.Still(failure.Now, f.good), func(o request.FailingQueue) bool { return o.Queue != f.Queue })
+	others := slices.ContainsFunc(h.Still(failure.Now, f.good), func(o request.FailingQueue) bool {
+		return o.Queue != f.Queue
+	})
 	failure.Proven = known && (h.TakenAt.After(f.Failed) || !others)
 	return h
 }
@@ -225,7 +232,9 @@ func (d *Deliverer) unlist(ctx context.Context, c Consumer) {
 		return
 	}
 	next := h
-	next.Failing = slices.DeleteFunc(slices.Clone(h.Failing), func(f request.FailingQueue) bool { return f.Queue == c.Queue })
+	next.Failing = slices.DeleteFunc(slices.Clone(h.Failing), func(f request.FailingQueue) bool {
+		return f.Queue == c.Queue
+	})
 	if len(next.Failing) == 0 {
 		next.FailingSince = time.Time{}
 	}

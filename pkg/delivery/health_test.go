@@ -86,7 +86,8 @@ func TestBlocksByOneLook(t *testing.T) {
 				k.fail("q")
 			}
 			k.knows(request.Health{
-				Failing: append([]request.FailingQueue{{Queue: "other", At: k.now.Add(-c.another)}}, k.listed("q")...), FailingSince: k.now,
+				Failing: append([]request.FailingQueue{{Queue: "other", At: k.now.Add(-c.another)}},
+					k.listed("q")...), FailingSince: k.now,
 				TakenAt: k.standing("q").Failed.Add(c.taken),
 			})
 			k.hands("q", c.want)
@@ -175,7 +176,10 @@ func TestFailuresAreListed(t *testing.T) {
 	}
 	k.now = first.Add(15 * time.Minute)
 	k.to(r, "q11", "")
-	if h := k.health(); len(h.Failing) > 2 || !slices.ContainsFunc(h.Failing, func(f request.FailingQueue) bool { return f.Queue == "q11" }) {
+	if h := k.health(); len(h.Failing) > 2 ||
+		!slices.ContainsFunc(h.Failing, func(f request.FailingQueue) bool {
+			return f.Queue == "q11"
+		}) {
 		t.Errorf("%+v; want those that are over gone", h)
 	}
 }
@@ -184,7 +188,8 @@ func TestFailuresAreListed(t *testing.T) {
 func TestARedriveBeginsAnew(t *testing.T) {
 	k := newDesk(t, 1)
 	k.block("q", 1)
-	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "fixed"}, 1)))
+	check.Get(k.d.Operate(t.Context(),
+		redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "fixed"}, 1)))
 	k.pass(time.Hour)
 	k.refuses("q")
 	for range 3 {
@@ -279,7 +284,8 @@ func TestConsumerFailing(t *testing.T) {
 	k.refuses("q", "other")
 	announced := func() (failing []delivery.Announcement) {
 		t.Helper()
-		k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", MaxAttempts: 3}}})
+		k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1},
+			Readers: []delivery.Reader{{Name: "c", MaxAttempts: 3}}})
 		for _, a := range k.announced {
 			if a.Kind == "consumer.failing" && a.Queue == "q" {
 				failing = append(failing, a)
@@ -293,7 +299,8 @@ func TestConsumerFailing(t *testing.T) {
 	check.Is(t, len(announced()), 0)
 	k.fail("q", "other")
 	said := announced()
-	check.That(t, len(said) == 1 && said[0].Error == "no" && said[0].Attempts == 3 && said[0].Since.Equal(first),
+	check.That(t, len(said) == 1 && said[0].Error == "no" && said[0].Attempts == 3 &&
+		said[0].Since.Equal(first),
 		"%+v was announced", said)
 	check.Is(t, k.failing("other 1: no", "q 1: no")[1].Since, first)
 	k.fails = nil

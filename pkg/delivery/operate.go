@@ -51,7 +51,8 @@ type Order struct {
 // operation is what is on record of an order before it is carried out.
 func (d *Deliverer) operation(o Order, seq int64, request map[string]string) Operation {
 	return Operation{
-		Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: o.Kind, Seq: seq, Reason: o.Reason,
+		Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: o.Kind, Seq: seq,
+		Reason:  o.Reason,
 		Request: request, Who: o.Who,
 	}
 }
@@ -71,11 +72,14 @@ type act struct {
 func (d *Deliverer) actOf(o Order) (act, error) {
 	switch o.Kind {
 	case opSkip, opRedrive:
-		return act{o.Seq, nil, func(ctx context.Context, op string, c Consumer) (Consumer, error) { return d.unblock(ctx, o, op, c) }}, nil
-	case opRewind:
-		return act{o.Start.named(), map[string]string{"start": o.Start.String()}, func(ctx context.Context, op string, c Consumer) (Consumer, error) {
-			return d.rewound(ctx, c, op, o.Start)
+		return act{o.Seq, nil, func(ctx context.Context, op string, c Consumer) (Consumer, error) {
+			return d.unblock(ctx, o, op, c)
 		}}, nil
+	case opRewind:
+		return act{o.Start.named(), map[string]string{"start": o.Start.String()},
+			func(ctx context.Context, op string, c Consumer) (Consumer, error) {
+				return d.rewound(ctx, c, op, o.Start)
+			}}, nil
 	case opPause, opResume:
 		why := o.Reason
 		if o.Kind == opResume {
@@ -102,7 +106,8 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, op string, c Consumer)
 	case c.State != Blocked && !c.Retries():
 		return c, errNotBlocked
 	case o.Seq != c.Delivered+1:
-		return c, invalid.New(invalid.Clash, "seq", fmt.Sprintf("is %d: the message at the consumer's head is %d", o.Seq, c.Delivered+1))
+		return c, invalid.New(invalid.Clash, "seq",
+			fmt.Sprintf("is %d: the message at the consumer's head is %d", o.Seq, c.Delivered+1))
 	case c.Claimed():
 		return c, inFlight(c)
 	case o.Kind == opSkip && c.State != Blocked && !c.alone():
@@ -111,7 +116,8 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, op string, c Consumer)
 	return made(d.store.Unblock(ctx, c, o.Kind == opSkip, op))
 }
 
-func (d *Deliverer) rewound(ctx context.Context, c Consumer, op string, start Start) (Consumer, error) {
+func (d *Deliverer) rewound(ctx context.Context, c Consumer, op string,
+	start Start) (Consumer, error) {
 	if c.Claimed() {
 		return c, inFlight(c)
 	}
@@ -165,14 +171,16 @@ func made(c Consumer, done bool, err error) (Consumer, error) {
 
 // Operate carries an order about a consumer out, by its Kind:
 //
-//   - skip gives up the message at the consumer's head, which failed alone, so that it goes on behind it; redrive
-//     lets it try that message again, with all its attempts. It need not block the consumer yet.
+//   - skip gives up the message at the consumer's head, which failed alone, so that it goes on
+//     behind it; redrive lets it try that message again, with all its attempts. It need not block
+//     the consumer yet.
 //   - rewind sets the consumer to another place, back to deliver messages again or forward over a
-//     loss. Its messages come again under new tokens, and with Rewinds one higher. A seq of which the
-//     messages are gone, or that is beyond the next one to come, is an InvalidError.
+//     loss. Its messages come again under new tokens, and with Rewinds one higher. A seq of which
+//     the messages are gone, or that is beyond the next one to come, is an InvalidError.
 //   - pause keeps it from making claims, and one in flight ends normally; resume lets it go on.
-//   - settle says how a claim in quarantine ended: COMMITTED takes it away, ABORTED says that its messages
-//     were not delivered. It is for a consumer's database that is gone: its own marker decides otherwise.
+//   - settle says how a claim in quarantine ended: COMMITTED takes it away, ABORTED says that its
+//     messages were not delivered. It is for a consumer's database that is gone: its own marker
+//     decides otherwise.
 //   - release gives up the messages of a claim in quarantine that was aborted. To have them
 //     delivered instead, rewind to them first: everything behind them is delivered again, too.
 //   - remove deletes the consumer: what it has not read is no longer kept for it. One whose
@@ -223,7 +231,8 @@ func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 }
 
 // recorded does an operation that is not done yet, and has it on record before, and how it ended.
-func (d *Deliverer) recorded(ctx context.Context, asked Operation, done bool, do func() error) error {
+func (d *Deliverer) recorded(ctx context.Context, asked Operation, done bool,
+	do func() error) error {
 	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
 		return cmp.Or(err, errIDTaken)
 	}
@@ -267,7 +276,8 @@ func refusedFor(failed error) string {
 //
 // Lost responses, we die right after a step: as with Create; the repeat finds the consumer, and the
 // operation stays on record without an end.
-func (d inside) CreateFor(ctx context.Context, who Who, queue, name string, start Start, kind *cursor.Kind) (Consumer, error) {
+func (d inside) CreateFor(ctx context.Context, who Who, queue, name string, start Start,
+	kind *cursor.Kind) (Consumer, error) {
 	start.kind = kind
 	if err := validate(queue, name); err != nil {
 		return Consumer{}, err
@@ -284,7 +294,8 @@ func (d inside) CreateFor(ctx context.Context, who Who, queue, name string, star
 	if start.kind != nil {
 		request["kind"] = start.kind.String()
 	}
-	asked := d.operation(Order{Kind: opCreate, Queue: queue, Consumer: name, Op: op, Who: who}, -1, request)
+	asked := d.operation(Order{Kind: opCreate, Queue: queue, Consumer: name, Op: op, Who: who}, -1,
+		request)
 	if err := d.store.RecordOperation(ctx, asked); err != nil {
 		return Consumer{}, err
 	}
@@ -356,7 +367,8 @@ func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, er
 // after is what the page before returned as next. Where nothing is on record the queue is looked
 // at, and [cursor.ErrNoQueue] if it was never there. One that cannot be read is left out: the error
 // is then [ErrUnreadable], and page and next are good.
-func (d inside) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
+func (d inside) Audit(ctx context.Context,
+	queue, after string) (page []Operation, next string, err error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, "", err
 	}

@@ -16,7 +16,8 @@ const (
 // settling settles a claim in quarantine by an operator's word.
 func (d *Deliverer) settling(o Order) (act, error) {
 	if o.Outcome != Committed && o.Outcome != Aborted {
-		return act{}, invalid.New(invalid.Unknown, "outcome", fmt.Sprintf("must be COMMITTED or ABORTED: it is %q", o.Outcome))
+		return act{}, invalid.New(invalid.Unknown, "outcome",
+			fmt.Sprintf("must be COMMITTED or ABORTED: it is %q", o.Outcome))
 	}
 	request := map[string]string{"token": o.Token.String(), "outcome": string(o.Outcome)}
 	return act{o.Token.N, request, func(ctx context.Context, op string, c Consumer) (Consumer, error) {
@@ -36,15 +37,16 @@ func (d *Deliverer) settling(o Order) (act, error) {
 
 // releasing gives up the messages of a claim in quarantine.
 func (d *Deliverer) releasing(o Order) act {
-	return act{o.Token.N, map[string]string{"token": o.Token.String()}, func(ctx context.Context, op string, c Consumer) (Consumer, error) {
-		switch q, there := c.Quarantined(o.Token); {
-		case !there:
-			return c, errNotQuarantined
-		case q.unsettled():
-			return c, errQuarantined
-		}
-		return made(d.store.Release(ctx, c.Queue, c.Name, o.Token, op))
-	}}
+	return act{o.Token.N, map[string]string{"token": o.Token.String()},
+		func(ctx context.Context, op string, c Consumer) (Consumer, error) {
+			switch q, there := c.Quarantined(o.Token); {
+			case !there:
+				return c, errNotQuarantined
+			case q.unsettled():
+				return c, errQuarantined
+			}
+			return made(d.store.Release(ctx, c.Queue, c.Name, o.Token, op))
+		}}
 }
 
 // unsettledTo is the highest seq of which nobody knows whether it was delivered, or -1.

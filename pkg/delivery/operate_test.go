@@ -40,10 +40,13 @@ func (k *desk) operations(want ...string) {
 // is not.
 func TestSkipBeforeItBlocks(t *testing.T) {
 	k := newDesk(t, 1, 2, 3)
-	skip := func(op string, seq int64) error { return check.Err(k.d.Operate(t.Context(), skips(order(op), seq))) }
+	skip := func(op string, seq int64) error {
+		return check.Err(k.d.Operate(t.Context(), skips(order(op), seq)))
+	}
 	k.poison(2, errors.New("no"))
 	k.ends("q", endedFailed)
-	if err := skip("with others", 1); !refused(err, "not-blocked") || !strings.Contains(err.Error(), "with others up to 3") {
+	if err := skip("with others", 1); !refused(err, "not-blocked") ||
+		!strings.Contains(err.Error(), "with others up to 3") {
 		t.Errorf("failed with others: %v", err)
 	}
 	// Each redrive is a try at once, and the batch comes by halves.
@@ -81,15 +84,19 @@ func TestRewindAboveTheFloor(t *testing.T) {
 func TestWhatTheStoreSaysIsNotOnRecord(t *testing.T) {
 	k := newDesk(t, upTo(1, 3)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.At(1)))
-	k.queues.fail = func(string, string) error { return fmt.Errorf("table arn:of-ours: %w", cursor.ErrThrottled) }
-	check.Fails(t, check.Err(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))), cursor.ErrThrottled)
+	k.queues.fail = func(string, string) error {
+		return fmt.Errorf("table arn:of-ours: %w", cursor.ErrThrottled)
+	}
+	check.Fails(t, check.Err(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))),
+		cursor.ErrThrottled)
 	k.queues.fail = nil
 	k.operations("rewind -1 done=false it failed inside, and may have been done: the log says why")
 	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)))
 	k.operations("rewind -1 done=true ")
 }
 
-func (k *desk) createOf(kind cursor.Kind, who delivery.Who, queue, name string, start delivery.Start) (delivery.Consumer, error) {
+func (k *desk) createOf(kind cursor.Kind, who delivery.Who, queue, name string,
+	start delivery.Start) (delivery.Consumer, error) {
 	return k.d.Inside(request.Inside{}).CreateFor(k.t.Context(), who, queue, name, start, &kind)
 }
 
@@ -108,7 +115,8 @@ func (k *desk) left(messages, consumers int) {
 	k.t.Helper()
 	got, all := check.Get2(k.d.Inside(request.Inside{}).Erasable(k.t.Context(), "q"))
 	check.That(k.t, got.Messages == messages && len(all) == consumers,
-		"%d messages and %d consumers are left, want %d and %d", got.Messages, len(all), messages, consumers)
+		"%d messages and %d consumers are left, want %d and %d", got.Messages, len(all), messages,
+		consumers)
 }
 
 func TestUnknownOrders(t *testing.T) {
@@ -145,16 +153,18 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 	k.ends("q", endedCaughtUp)
 	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
 	kept, failed := 3, errors.New("no answer")
-	options := delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Minute}, Erase: func(_ context.Context, queue string) (bool, error) {
-		check.That(t, queue == "q" && kept != 0, "asked for queue %q, where %d are kept", queue, kept)
-		if failed != nil {
-			return true, failed
-		}
-		kept--
-		return kept > 0, nil
-	}}
+	options := delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Minute},
+		Erase: func(_ context.Context, queue string) (bool, error) {
+			check.That(t, queue == "q" && kept != 0, "asked for queue %q, where %d are kept", queue, kept)
+			if failed != nil {
+				return true, failed
+			}
+			kept--
+			return kept > 0, nil
+		}}
 	emptied := func() bool {
-		return !check.Get(k.sorter.Inside(queuelog.Inside{}).ErasureOf(t.Context(), "q")).Erasure.Emptied.IsZero()
+		return !check.Get(k.sorter.Inside(queuelog.Inside{}).ErasureOf(t.Context(), "q")).
+			Erasure.Emptied.IsZero()
 	}
 	k.pass(2 * cursor.EraseGrace)
 	check.Fails(t, check.Err(k.d.Sweep(t.Context(), options)), failed)
@@ -188,7 +198,8 @@ func (k *desk) sending() delivery.Delivery {
 	check.Get(k.sorter.Configure(k.t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
 	k.fails = func(b delivery.Batch) error {
 		seq := int64(3)
-		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
+		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")},
+			delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
 	defer k.at("q", 0, delivery.Sending)

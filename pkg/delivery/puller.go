@@ -57,7 +57,8 @@ const outrun = 4
 
 // List implements [Claims]: 2 reads, and the range.
 func (p *puller) List(ctx context.Context, r Request) (Answer, error) {
-	return p.look(ctx, Request{Queue: r.Queue, Consumer: r.Consumer, ID: "list", MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}, nil)
+	return p.look(ctx, Request{Queue: r.Queue, Consumer: r.Consumer, ID: "list",
+		MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}, nil)
 }
 
 // Claim implements [Claims]: 2 reads, the range, and a write of 1 unit. Where nothing is ready, 2
@@ -72,7 +73,8 @@ func (p *puller) Claim(ctx context.Context, r Request) (Answer, error) {
 			}
 			return hindrance(blocked, Blocked), made, err
 		}
-		claimed, mine, err := p.d.store.Claim(ctx, c, request.Claim{Req: r.ID, To: b.To, Now: now, LeaseUntil: now.Add(r.Lease)})
+		claimed, mine, err := p.d.store.Claim(ctx,
+			c, request.Claim{Req: r.ID, To: b.To, Now: now, LeaseUntil: now.Add(r.Lease)})
 		if err != nil || !mine {
 			return Answer{}, false, err
 		}
@@ -88,7 +90,8 @@ func give(c Consumer, b Batch) Answer {
 
 // look looks at what is ready and does something with it, again and again while that is outrun by
 // others; nil does nothing.
-func (p *puller) look(ctx context.Context, r Request, do func(Request, Consumer, Batch) (Answer, bool, error)) (Answer, error) {
+func (p *puller) look(ctx context.Context, r Request,
+	do func(Request, Consumer, Batch) (Answer, bool, error)) (Answer, error) {
 	r, err := r.checked(p.d.lease)
 	if err != nil {
 		return Answer{}, err
@@ -142,9 +145,11 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 		return r, err
 	}
 	if limit := cmp.Or(r.MaxMessages, request.MaxMessages); len(r.Seqs) > limit {
-		return r, invalid.New(invalid.OutOfRange, "seqs", fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit))
+		return r, invalid.New(invalid.OutOfRange, "seqs",
+			fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit))
 	}
-	r.MaxMessages, r.MaxBytes = cmp.Or(r.MaxMessages, request.DefaultMessages), cmp.Or(r.MaxBytes, request.DefaultBytes)
+	r.MaxMessages, r.MaxBytes = cmp.Or(r.MaxMessages, request.DefaultMessages),
+		cmp.Or(r.MaxBytes, request.DefaultBytes)
 	return r, nil
 }
 
@@ -174,10 +179,12 @@ func (p *puller) again(ctx context.Context, c Consumer, r Request) (Answer, bool
 		v := judge(c, c.Token)
 		return hindrance(c, v), v != foreign && v != forgotten, nil
 	}
-	reading := plan{Sorter: p.d.sorter, Queue: c.Queue, Position: c.To, MaxMessages: request.MaxMessages, MaxBytes: math.MaxInt}
+	reading := plan{Sorter: p.d.sorter, Queue: c.Queue, Position: c.To,
+		MaxMessages: request.MaxMessages, MaxBytes: math.MaxInt}
 	got, err := reading.next(ctx, c.From, 0, 0)
 	if isA[*cursor.MissingError](err) || err == nil && got.To != c.To {
-		err = fmt.Errorf("read queue %q: %w", c.Queue, &cursor.MissingError{Queue: c.Queue, Seq: got.To + 1})
+		err = fmt.Errorf("read queue %q: %w", c.Queue,
+			&cursor.MissingError{Queue: c.Queue, Seq: got.To + 1})
 	}
 	return give(c, batch(c, got)), true, err
 }
@@ -266,11 +273,13 @@ func notHead(r Request, wait string) error {
 }
 
 func (p *puller) reading(r Request, position int64) plan {
-	return plan{Sorter: p.d.sorter, Queue: r.Queue, Position: position, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes, MaxAttempts: p.maxAttempts, Answer: p.answer}
+	return plan{Sorter: p.d.sorter, Queue: r.Queue, Position: position, MaxMessages: r.MaxMessages,
+		MaxBytes: r.MaxBytes, MaxAttempts: p.maxAttempts, Answer: p.answer}
 }
 
 func batch(c Consumer, got cursor.Batch) Batch {
-	return Batch{Queue: c.Queue, Consumer: c.Name, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}
+	return Batch{Queue: c.Queue, Consumer: c.Name, From: got.From, To: got.To, Messages: got.Messages,
+		Skipped: got.Skipped}
 }
 
 func seqsOf(b Batch) []int64 {

@@ -23,7 +23,8 @@ func (h Held) checked() error {
 		return invalid.New(invalid.OutOfRange, "token", "must have a number of 1 or more")
 	}
 	if bounds.Text("token", h.Token.Req, 1, maxOp) != nil {
-		return invalid.New(invalid.TextCode(h.Token.Req, maxOp), "token", fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", maxOp))
+		return invalid.New(invalid.TextCode(h.Token.Req, maxOp), "token",
+			fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", maxOp))
 	}
 	return nil
 }
@@ -116,7 +117,8 @@ func (p *puller) Commit(ctx context.Context, h Held, replies ...Reply) (Answer, 
 //
 // The look keeps a commit that is repeated long after from storing again what has been stored,
 // delivered and deleted.
-func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []Reply) (a Answer, ended bool, err error) {
+func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held,
+	replies []Reply) (a Answer, ended bool, err error) {
 	switch judge(c, h.Token) {
 	case Prepared, InDoubt, unsettled:
 	case Deferred:
@@ -159,7 +161,8 @@ func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
 
 // settleAside ends a claim in quarantine. Where a newer outcome has its place in the memory, its
 // own is not remembered.
-func (p *puller) settleAside(ctx context.Context, h Held, outcome TokenOutcome) (Consumer, bool, error) {
+func (p *puller) settleAside(ctx context.Context, h Held,
+	outcome TokenOutcome) (Consumer, bool, error) {
 	c, made, err := p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true, "")
 	if err == nil && !made && judge(c, h.Token) == unsettled {
 		c, made, err = p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false, "")
@@ -178,7 +181,8 @@ func (p *puller) Abort(ctx context.Context, h Held, reason string) (Answer, erro
 }
 
 // Settle implements [Claims]: 1 write after Committed; 1 read and 1 write after Aborted.
-func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string, replies ...Reply) (Answer, error) {
+func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string,
+	replies ...Reply) (Answer, error) {
 	switch outcome {
 	case Committed:
 		return p.Commit(ctx, h, replies...)
@@ -203,7 +207,8 @@ func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 
 // abort looks at a claim and ends it. How often its messages were tried decides when they come
 // again, and whether they do.
-func (p *puller) abort(ctx context.Context, h Held, reason string, end func(Consumer, request.Failure) (Consumer, bool, error)) (Answer, error) {
+func (p *puller) abort(ctx context.Context, h Held, reason string,
+	end func(Consumer, request.Failure) (Consumer, bool, error)) (Answer, error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, err
 	}
@@ -218,7 +223,8 @@ func (p *puller) abort(ctx context.Context, h Held, reason string, end func(Cons
 	now := p.d.now()
 	before := c
 	c, made, err := end(before, request.Failure{
-		Error: shorten(strings.ToValidUTF8(cmp.Or(reason, "its worker gave it up"), "?"), maxError), Alone: c.alone(), Now: now,
+		Error: shorten(strings.ToValidUTF8(cmp.Or(reason, "its worker gave it up"), "?"), maxError),
+		Alone: c.alone(), Now: now,
 		RetryAt: now.Add(request.RetryAfter(c.ownAttempts(), request.DefaultRetries)),
 		Block:   c.ownAttempts() >= p.maxAttempts && c.alone(),
 		Last:    c.Last.With(attemptOf(c, now, 0, reason, 0)),

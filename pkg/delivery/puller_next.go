@@ -16,7 +16,8 @@ import (
 // Lost response: the repeat finds the next claim in flight under its own request, and gives it
 // again. Another ended the claim: Commit says how. We die right after: the next claim's lease runs
 // out, as after Claim.
-func (p *puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies ...Reply) (done, next Answer, err error) {
+func (p *puller) CommitAndClaim(ctx context.Context, h Held, r Request,
+	replies ...Reply) (done, next Answer, err error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, Answer{}, err
 	}
@@ -70,7 +71,8 @@ func (r Request) following(h Held, lease time.Duration) (Request, error) {
 
 // goOn commits and claims in one write. next is the zero Answer where that cannot be, and nothing
 // was done.
-func (p *puller) goOn(ctx context.Context, c Consumer, h Held, r Request) (done, next Answer, err error) {
+func (p *puller) goOn(ctx context.Context, c Consumer, h Held,
+	r Request) (done, next Answer, err error) {
 	// An older position is as safe: it only has the caller claim by a call of its own.
 	cur, err := p.d.sorter.Inside(queuelog.Inside{}).Glance(ctx, h.Queue)
 	if err != nil || cur.Position <= c.To {

@@ -16,7 +16,8 @@ type Queue struct {
 const scanned = 1000
 
 // Queues implements [Claims]: 1 read unit for about 70 queues, of any name.
-func (p *puller) Queues(ctx context.Context, prefix, after string) (page []Queue, next string, err error) {
+func (p *puller) Queues(ctx context.Context,
+	prefix, after string) (page []Queue, next string, err error) {
 	read, err := p.d.sorter.Queues(ctx, after, scanned)
 	if err != nil {
 		return nil, "", err

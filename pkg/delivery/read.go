@@ -27,7 +27,8 @@ type plan struct {
 
 // next reads what comes behind a seq: as many messages as fit, and fewer where earlier attempts
 // failed. It is a *cursor.MissingError where the first one is not there.
-func (r plan) next(ctx context.Context, after, isolateTo int64, attempts int) (cursor.Batch, error) {
+func (r plan) next(ctx context.Context, after, isolateTo int64,
+	attempts int) (cursor.Batch, error) {
 	limit := r.width(isolateTo-after, attempts)
 	upTo := r.Position
 	if upTo-after > limit {
@@ -37,7 +38,8 @@ func (r plan) next(ctx context.Context, after, isolateTo int64, attempts int) (c
 	if r.Answer != nil {
 		bounds = append(bounds, *r.Answer)
 	}
-	got, err := r.Sorter.Inside(queuelog.Inside{}).ReadBatchAt(ctx, r.Cursor, r.Queue, after, upTo, bounds...)
+	got, err := r.Sorter.Inside(queuelog.Inside{}).ReadBatchAt(ctx, r.Cursor, r.Queue, after, upTo,
+		bounds...)
 	if isA[*cursor.MissingError](err) && got.To > after {
 		err = nil
 	}

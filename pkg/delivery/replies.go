@@ -52,7 +52,8 @@ const attrReplySeq = "streamsort-reply-seq"
 
 // message is the reply as it is stored, without a seq.
 func (r Reply) message() cursor.Message {
-	return cursor.Message{Queue: r.Queue, ID: r.ID, Body: r.Body, ContentType: r.ContentType, Attributes: r.Attributes, Trace: r.Trace}
+	return cursor.Message{Queue: r.Queue, ID: r.ID, Body: r.Body, ContentType: r.ContentType,
+		Attributes: r.Attributes, Trace: r.Trace}
 }
 
 // validate reports the first field that is out of its bounds.
@@ -85,7 +86,8 @@ func (r Reply) clone() Reply {
 }
 
 func (r Reply) size() int {
-	size := replyOverhead + len(r.Queue) + len(r.ID) + len(r.Body) + len(r.ContentType) + len(r.Trace.Parent) + len(r.Trace.State)
+	size := replyOverhead + len(r.Queue) + len(r.ID) + len(r.Body) + len(r.ContentType) +
+		len(r.Trace.Parent) + len(r.Trace.State)
 	for name, value := range r.Attributes {
 		size += attributeOverhead + len(name) + len(value)
 	}
@@ -156,15 +158,19 @@ func (g *gathered) join(r Reply) error {
 	numbered, known := g.numbered[r.Queue]
 	switch g.size += r.size(); {
 	case i >= request.MaxReplies:
-		return invalid.New(invalid.OutOfRange, "replies", fmt.Sprintf("are more than %d: a claim has at most so many", request.MaxReplies))
+		return invalid.New(invalid.OutOfRange, "replies",
+			fmt.Sprintf("are more than %d: a claim has at most so many", request.MaxReplies))
 	case g.size > maxReplyBytes:
 		return invalid.New(invalid.TooLarge, "replies", fmt.Sprintf("have more than %d bytes together, %d a reply and %d an attribute for what is around them included", maxReplyBytes, replyOverhead, attributeOverhead))
 	case !known && len(g.numbered) == maxReplyQueues:
-		return invalid.New(invalid.OutOfRange, "replies", fmt.Sprintf("go to more than %d queues: a claim sends to at most so many", maxReplyQueues))
+		return invalid.New(invalid.OutOfRange, "replies",
+			fmt.Sprintf("go to more than %d queues: a claim sends to at most so many", maxReplyQueues))
 	case known && numbered != (r.Seq != nil):
-		return invalid.Within("replies", i, invalid.New(invalid.Clash, "seq", "must be given in all replies to a queue, or in none"))
+		return invalid.Within("replies", i,
+			invalid.New(invalid.Clash, "seq", "must be given in all replies to a queue, or in none"))
 	case r.Seq != nil && g.taken[place{r.Queue, *r.Seq}]:
-		return invalid.Within("replies", i, invalid.New(invalid.Clash, "seq", "is that of another reply to the same queue"))
+		return invalid.Within("replies", i,
+			invalid.New(invalid.Clash, "seq", "is that of another reply to the same queue"))
 	}
 	if r.Seq != nil {
 		g.taken[place{r.Queue, *r.Seq}] = true
@@ -178,7 +184,8 @@ func (g *gathered) join(r Reply) error {
 // has the whole token in it: another claim of the same messages sends replies of its own.
 func (h Held) replyID(queue string) string {
 	hash := sha256.New()
-	for _, part := range []string{h.Queue, h.Consumer, strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue} {
+	for _, part := range []string{h.Queue, h.Consumer, strconv.FormatInt(h.Token.N, 10), h.Token.Req,
+		queue} {
 		var size [8]byte
 		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		hash.Write(size[:])

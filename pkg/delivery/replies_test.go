@@ -20,7 +20,8 @@ func (k *desk) answers() {
 		for _, m := range b.Messages {
 			seq := m.Seq
 			text := fmt.Appendf(nil, "re %d", m.Seq)
-			if err := b.Reply(delivery.Reply{Queue: "x", Body: text}, delivery.Reply{Queue: "n", Seq: &seq, Body: text}); err != nil {
+			if err := b.Reply(delivery.Reply{Queue: "x", Body: text},
+				delivery.Reply{Queue: "n", Seq: &seq, Body: text}); err != nil {
 				return err
 			}
 		}
@@ -32,7 +33,8 @@ func (k *desk) arrived(queue string, want ...string) {
 	k.t.Helper()
 	var got []string
 	for _, m := range claimstest.Arrived(k.t, k.sorter)(queue) {
-		if got = append(got, string(m.Body)); m.ID == "" && strings.HasPrefix(string(m.Body), "re") || len(m.Attributes) > 0 {
+		if got = append(got, string(m.Body)); m.ID == "" && strings.HasPrefix(string(m.Body), "re") ||
+			len(m.Attributes) > 0 {
 			k.t.Errorf("%+v", m)
 		}
 	}
@@ -78,8 +80,10 @@ func TestABadReplyFailsItsBatch(t *testing.T) {
 			}
 			k.put("q", 1)
 			record := k.ends("q", endedFailed).Record
-			check.That(t, record.ReplyQueue == c.queue && !strings.Contains(record.Error, `"q"`) && strings.Contains(record.Cause(), c.want),
-				"the record says %q of queue %q, and in words %q, want %q", record.Error, record.ReplyQueue, record.Cause(), c.want)
+			check.That(t, record.ReplyQueue == c.queue && !strings.Contains(record.Error, `"q"`) &&
+				strings.Contains(record.Cause(), c.want),
+				"the record says %q of queue %q, and in words %q, want %q", record.Error, record.ReplyQueue,
+				record.Cause(), c.want)
 			k.arrived("x")
 			k.at("q", 0, delivery.Idle)
 			k.answers()
@@ -88,7 +92,8 @@ func TestABadReplyFailsItsBatch(t *testing.T) {
 			k.arrived("x", "re 1")
 		})
 	}
-	check.That(t, (delivery.Batch{}).Reply(delivery.Reply{Queue: "x"}) != nil, "nobody commits that batch")
+	check.That(t, (delivery.Batch{}).Reply(delivery.Reply{Queue: "x"}) != nil,
+		"nobody commits that batch")
 }
 
 // TestARefusedReplyGoesOn: it is recorded, announced once, and the queue goes on.
@@ -101,13 +106,17 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	c := k.at("q", 2, delivery.Idle)
 	k.arrived("x", "re 1", "re 2")
 	k.arrived("n", "1", "re 2")
-	check.That(t, c.Refused.N == 1 && c.Refused.Announced == 0 && c.Refused.Queue == "n" && c.Refused.Why == "seq 1: conflict",
+	check.That(t, c.Refused.N == 1 && c.Refused.Announced == 0 && c.Refused.Queue == "n" &&
+		c.Refused.Why == "seq 1: conflict",
 		"%+v", c.Refused)
 	operations, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
-	check.That(t, err == nil && len(operations) == 1 && operations[0].Kind == "reply" && operations[0].ReplyQueue == "n" && operations[0].Error == "seq 1: conflict" && !operations[0].Done,
+	check.That(t, err == nil && len(operations) == 1 && operations[0].Kind == "reply" &&
+		operations[0].ReplyQueue == "n" && operations[0].Error == "seq 1: conflict" &&
+		!operations[0].Done,
 		"operations %+v, %v", operations, err)
 	k.sweep(delivery.SweepOptions{})
-	check.That(t, len(k.announced) == 1 && k.announced[0].Kind == "consumer.reply-refused" && strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`),
+	check.That(t, len(k.announced) == 1 && k.announced[0].Kind == "consumer.reply-refused" &&
+		strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`),
 		"announced %+v", k.announced)
 	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Nanosecond}})
 	check.That(t, len(k.announced) == 0, "announced again: %+v", k.announced)
@@ -137,7 +146,8 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	k.d = k.deliverer(delivery.Options{KnownQueues: true})
 	arrival := cursor.KindArrival
 	check.Get(k.sorter.Configure(t.Context(), "x", cursor.Change{Kind: &arrival}))
-	replies := []delivery.Reply{{Queue: "x", Body: []byte("known")}, {Queue: "nowhere", Body: []byte("unknown")}}
+	replies := []delivery.Reply{{Queue: "x", Body: []byte("known")},
+		{Queue: "nowhere", Body: []byte("unknown")}}
 	k.fails = func(b delivery.Batch) error { return b.Reply(replies...) }
 	k.put("q", 1)
 	record := k.ends("q", endedFailed).Record
@@ -184,7 +194,8 @@ func TestAReplyIsTakenAsItIs(t *testing.T) {
 			seq++
 			body = fmt.Appendf(body[:0], "re %d", seq)
 			clear(attributes)
-			if err := b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: body, Attributes: attributes}); err != nil {
+			if err := b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: body,
+				Attributes: attributes}); err != nil {
 				return err
 			}
 			attributes["late"] = "yes"

@@ -10,7 +10,8 @@ import (
 
 // reply ends a claim whose batch was delivered and answered: it stages the replies, decides that
 // the claim is to be committed, sends them, and finishes.
-func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
+func (run *delivery) reply(ctx context.Context, c Consumer, b Batch,
+	replies []Reply) (Consumer, error) {
 	held := b.Held()
 	var outbox []outgoing
 	var staged []cursor.Arrival

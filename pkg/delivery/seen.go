@@ -26,7 +26,8 @@ func (s *seen) get(queue, consumer string, at int64) (Consumer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.left[consumerKey{queue, consumer}]
-	return Consumer{Queue: queue, Name: consumer, State: Idle, Token: Token{N: found.tokenN}, Delivered: found.delivered},
+	return Consumer{Queue: queue, Name: consumer, State: Idle, Token: Token{N: found.tokenN},
+			Delivered: found.delivered},
 		ok && found.delivered == at
 }
 
@@ -36,7 +37,8 @@ func (s *seen) put(c Consumer, failed error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := consumerKey{c.Queue, c.Name}
-	if failed == nil && c.State == Idle && c.Attempts == 0 && c.RetryAt.IsZero() && c.failedTo() <= c.Delivered && c.TriedTo <= c.Delivered && c.Paused == "" && c.Starting == "" {
+	if failed == nil && c.State == Idle && c.Attempts == 0 && c.RetryAt.IsZero() &&
+		c.failedTo() <= c.Delivered && c.TriedTo <= c.Delivered && c.Paused == "" && c.Starting == "" {
 		if len(s.left) >= maxSeen {
 			clear(s.left)
 		}

@@ -59,7 +59,8 @@ func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 	}
 	_, err := d.sorter.Settings(ctx, queue)
 	if errors.Is(err, cursor.ErrNoQueue) {
-		err = &cursor.InvalidError{Field: "queue", Code: invalid.Clash, Problem: "is not there, and replies make none", Queue: queue}
+		err = &cursor.InvalidError{Field: "queue", Code: invalid.Clash,
+			Problem: "is not there, and replies make none", Queue: queue}
 	}
 	return err
 }
@@ -67,7 +68,8 @@ func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 // forward sends the replies of a claim that is Sending, and finishes it. Anybody may do it, any
 // number of times. staged are the replies where the caller has them; otherwise they are read, with
 // a strong read a queue.
-func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Arrival) (Consumer, error) {
+func (d *Deliverer) forward(ctx context.Context, c Consumer,
+	staged []cursor.Arrival) (Consumer, error) {
 	h := heldBy(c)
 	var refused []lost
 	for i, o := range c.Outbox {
@@ -168,8 +170,10 @@ func (d *Deliverer) refuse(ctx context.Context, h Held, refused []lost) error {
 			replies = "1 reply"
 		}
 		op := Operation{
-			Queue: h.Queue, Consumer: h.Consumer, At: ddb.ToMillis(now), Op: h.replyID(l.queue), Kind: opReply, Seq: -1,
-			Reason: fmt.Sprintf("%s of claim %s", replies, h.Token), Error: shorten(l.why, maxReason), ReplyQueue: l.queue,
+			Queue: h.Queue, Consumer: h.Consumer, At: ddb.ToMillis(now), Op: h.replyID(l.queue),
+			Kind: opReply, Seq: -1,
+			Reason: fmt.Sprintf("%s of claim %s", replies, h.Token), Error: shorten(l.why, maxReason),
+			ReplyQueue: l.queue,
 		}
 		if err := d.store.RecordOperation(ctx, op); err != nil {
 			return err

@@ -30,7 +30,8 @@ type reading struct {
 
 // read reads a batch, or copies the one that was read last, where that is the same. Consumers that
 // come at the same time wait for one read. One that fails is nobody else's.
-func (s *shared) read(how plan, after int64, read func() (cursor.Batch, error)) (cursor.Batch, error) {
+func (s *shared) read(how plan, after int64,
+	read func() (cursor.Batch, error)) (cursor.Batch, error) {
 	if s == nil {
 		return read()
 	}
@@ -69,7 +70,8 @@ func copied(b cursor.Batch) cursor.Batch {
 	b.Messages, b.Skipped = slices.Clone(b.Messages), slices.Clone(b.Skipped)
 	for i := range b.Messages {
 		m := &b.Messages[i]
-		m.Body, m.Attributes, m.Digest = bytes.Clone(m.Body), maps.Clone(m.Attributes), bytes.Clone(m.Digest)
+		m.Body, m.Attributes, m.Digest = bytes.Clone(m.Body), maps.Clone(m.Attributes),
+			bytes.Clone(m.Digest)
 	}
 	return b
 }

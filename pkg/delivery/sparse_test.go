@@ -33,7 +33,8 @@ func shuffledBy(places float64, queues int, each int64) []cursor.Message {
 	for q := range queues {
 		for seq := int64(1); seq <= each; seq++ {
 			all = append(all, placed{float64(seq) + random.Float64()*places, cursor.Message{
-				Queue: fmt.Sprintf("octo-org/repository-%03d", q), Seq: seq, Body: fmt.Appendf(nil, "%-100d", seq),
+				Queue: fmt.Sprintf("octo-org/repository-%03d", q), Seq: seq,
+				Body: fmt.Appendf(nil, "%-100d", seq),
 			}})
 		}
 	}
@@ -106,7 +107,8 @@ type sparse struct {
 func newSparse(t *testing.T, job sparseJob) *sparse {
 	consumers := delivery.Names{}.Tables()
 	s := &sparse{
-		T: t, sparseJob: job, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), random: rand.New(rand.NewPCG(1, 2)),
+		T: t, sparseJob: job, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC),
+		random:    rand.New(rand.NewPCG(1, 2)),
 		meter:     ddbtest.NewMeter(ddb.NewMemory(append(cursor.Names{}.Tables(), consumers...)...)),
 		positions: map[string]int64{}, ready: map[string][]time.Time{}, got: map[string]int{},
 	}
@@ -197,13 +199,16 @@ func (s *sparse) report(n float64) {
 	all := s.meter.Take()
 	slices.Sort(s.late)
 	is := sparseFigures{
-		requests: float64(all.Reads+all.Writes) / n, writes: all.Units.Writes / n, reads: all.Units.Reads / n,
-		p50: s.late[len(s.late)/2].Seconds(), p99: s.late[len(s.late)*99/100].Seconds(),
+		requests: float64(all.Reads+all.Writes) / n, writes: all.Units.Writes / n,
+		reads: all.Units.Reads / n,
+		p50:   s.late[len(s.late)/2].Seconds(), p99: s.late[len(s.late)*99/100].Seconds(),
 	}
 	s.Logf("all      %.2f requests, %.2f write and %.2f read units a message; %.2f moves, %.2f batches; delivered after %.2f s, p99 %.2f s, at most %.2f s",
-		is.requests, is.writes, is.reads, float64(s.moves)/n, float64(s.batches)/n, is.p50, is.p99, s.late[len(s.late)-1].Seconds())
+		is.requests, is.writes, is.reads, float64(s.moves)/n, float64(s.batches)/n, is.p50, is.p99,
+		s.late[len(s.late)-1].Seconds())
 	most := s.most
-	if len(s.got) != 400 || is.requests > most.requests || is.writes > most.writes || is.reads > most.reads ||
+	if len(s.got) != 400 || is.requests > most.requests || is.writes > most.writes ||
+		is.reads > most.reads ||
 		is.p50 > most.p50 || is.p99 > most.p99 {
 		s.Errorf("%d queues; it took %.3f, want at most %v", len(s.got), is, most)
 	}

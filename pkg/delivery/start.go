@@ -62,7 +62,8 @@ func (s *Start) UnmarshalJSON(raw []byte) (err error) {
 		*s, err = parseStart(text)
 	}
 	if err != nil || text == "" {
-		return invalid.New(invalid.Malformed, "", fmt.Sprintf("must be first, latest or a seq: it is %.40s", raw))
+		return invalid.New(invalid.Malformed, "",
+			fmt.Sprintf("must be first, latest or a seq: it is %.40s", raw))
 	}
 	return nil
 }
@@ -96,7 +97,8 @@ func (d *Deliverer) Create(ctx context.Context, queue, name string, start Start)
 	return d.create(ctx, queue, name, start, d.newReq())
 }
 
-func (d *Deliverer) create(ctx context.Context, queue, name string, start Start, op string) (Consumer, error) {
+func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
+	op string) (Consumer, error) {
 	if err := validate(queue, name); err != nil {
 		return Consumer{}, err
 	}
@@ -106,7 +108,8 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 			// Nothing is made for a start that is refused: the queue's kind, once it is made,
 			// stays.
 			return Consumer{}, invalid.New(invalid.OutOfRange, "start", fmt.Sprintf(
-				"is %d: the queue has no message yet, and will begin at %d", start.seq, d.sorter.Defaults().First))
+				"is %d: the queue has no message yet, and will begin at %d", start.seq,
+				d.sorter.Defaults().First))
 		}
 		if start.kind != nil && *start.kind == cursor.KindKeyed {
 			return Consumer{}, &cursor.InvalidError{Field: "kind", Code: invalid.Misplaced, Problem: "must not be keyed: the queue is not there, and is made with the type of its keys first", Queue: queue}
@@ -150,11 +153,13 @@ const maxConsumerName = 128
 // '.', '-' and '_'.
 func ValidateConsumer(name string) error {
 	if len(name) == 0 || len(name) > maxConsumerName {
-		return invalid.New(invalid.TextCode(name, maxConsumerName), "consumer", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), maxConsumerName))
+		return invalid.New(invalid.TextCode(name, maxConsumerName), "consumer",
+			fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), maxConsumerName))
 	}
 	for i := range len(name) {
 		switch b := name[i]; {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '-', b == '_':
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '-',
+			b == '_':
 		default:
 			return invalid.New(invalid.Malformed, "consumer", "must be of a-z, A-Z, 0-9, '.', '-' and '_'")
 		}

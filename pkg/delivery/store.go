@@ -37,7 +37,9 @@ type requests struct {
 }
 
 // Requests are those to the tables, past a Deliverer.
-func (s *Store) Requests(request.Inside) *requests { return &s.requests } //nolint:revive // for this module alone
+func (s *Store) Requests(request.Inside) *requests {
+	return &s.requests
+} //nolint:revive // for this module alone
 
 // NewDynamo returns the store on DynamoDB. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) *Store {
@@ -95,7 +97,8 @@ func keyOf(queue, name string) ddb.Item {
 // with it.
 func (s *requests) CreateConsumer(ctx context.Context, c Consumer) (Consumer, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Put{
-		Op: ddb.Op{Op: "create consumer", Table: &s.consumers}, Item: encodeConsumer(c), If: attrQueue.Missing(),
+		Op: ddb.Op{Op: "create consumer", Table: &s.consumers}, Item: encodeConsumer(c),
+		If: attrQueue.Missing(),
 	})
 	if err != nil || a.Held {
 		return c, a.Held, err
@@ -120,7 +123,8 @@ func (s *requests) Consumer(ctx context.Context, queue, name string) (Consumer, 
 //
 // One that cannot be read is left out: the error is then [ErrUnreadable], and page and next are
 // those of the others.
-func (s *requests) Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error) {
+func (s *requests) Consumers(ctx context.Context,
+	queue, after string) (page []Consumer, next string, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue),
 		Where: isConsumer, Strong: true,
@@ -135,7 +139,8 @@ func (s *requests) Consumers(ctx context.Context, queue, after string) (page []C
 	for _, it := range a.Items {
 		c, wrong := ddb.Decoded(it, decodeConsumer)
 		if wrong != nil {
-			err = errors.Join(err, fmt.Errorf("consumer %q: %w: %w", it.Get(attrConsumer).Str(), ErrUnreadable, wrong))
+			err = errors.Join(err, fmt.Errorf("consumer %q: %w: %w", it.Get(attrConsumer).Str(),
+				ErrUnreadable, wrong))
 			continue
 		}
 		page = append(page, c)
@@ -145,7 +150,8 @@ func (s *requests) Consumers(ctx context.Context, queue, after string) (page []C
 
 // update changes a consumer if the condition holds. It returns the consumer that is stored
 // afterwards, and whether the condition held.
-func (s *requests) update(ctx context.Context, op, queue, name string, condition ddb.Cond, do ...ddb.Action) (Consumer, bool, error) {
+func (s *requests) update(ctx context.Context, op, queue, name string, condition ddb.Cond,
+	do ...ddb.Action) (Consumer, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: op, Table: &s.consumers}, Key: keyOf(queue, name), If: condition, Do: do,
 	})

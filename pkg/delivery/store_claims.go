@@ -88,13 +88,15 @@ func setTried(seen Consumer, n int, upTo int64) []ddb.Action {
 
 // setTaken takes down that nothing failed since.
 func setTaken() []ddb.Action {
-	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince, attrProven)
+	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince,
+		attrProven)
 }
 
 // setPassed is what a consumer is that has its claim's range behind it.
 func setPassed() []ddb.Action {
 	return append(setTaken(),
-		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove(), attrLast.Remove())
+		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)),
+		attrTogether.Remove(), attrLast.Remove())
 }
 
 // setBlocked is a Blocked consumer, its token used up.
@@ -131,7 +133,8 @@ func setFailed(t Token, outcome TokenOutcome, failure request.Failure) []ddb.Act
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}
-	return append(set, setState(Idle), attrRetryAt.Set(ddb.Millis(failure.RetryAt)), attrDeferred.Remove())
+	return append(set, setState(Idle), attrRetryAt.Set(ddb.Millis(failure.RetryAt)),
+		attrDeferred.Remove())
 }
 
 // setPart is what a consumer is that has a part of its claim's range behind it: another message is
@@ -156,7 +159,8 @@ func setPart(failure request.Failure) []ddb.Action {
 //
 // Lost response: the repeat finds our own token and reports true. Another did it first: theirs is
 // returned, and false. We die right after: the lease runs out, and the next caller takes over.
-func (s *requests) Claim(ctx context.Context, seen Consumer, claim request.Claim) (Consumer, bool, error) {
+func (s *requests) Claim(ctx context.Context, seen Consumer,
+	claim request.Claim) (Consumer, bool, error) {
 	// Its own effect ends the condition, so that a repeat cannot count twice.
 	set := slices.Concat(takeOver(seen), setClaim(seen.Token.N+1, claim),
 		[]ddb.Action{attrRetryAt.Remove(), attrFrom.Set(attrDelivered.Ref()), attrAttempts.Plus(1)})
@@ -176,9 +180,11 @@ func (s *requests) Claim(ctx context.Context, seen Consumer, claim request.Claim
 //
 // Lost response: the repeat fails and returns it Blocked, with the number that we gave. Another did
 // it first: theirs is returned. We die right after: the sweep announces it.
-func (s *requests) Block(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
+func (s *requests) Block(ctx context.Context, seen Consumer,
+	now time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "block", seen.Queue, seen.Name, isTakeable(seen, now),
-		slices.Concat(takeOver(seen), setBlocked(seen.Token.N, now), []ddb.Action{attrRetryAt.Remove()})...)
+		slices.Concat(takeOver(seen), setBlocked(seen.Token.N, now),
+			[]ddb.Action{attrRetryAt.Remove()})...)
 }
 
 // Commit ends the claim of a token, and keeps what the sink answered: Delivered becomes its To. 1
@@ -187,9 +193,11 @@ func (s *requests) Block(ctx context.Context, seen Consumer, now time.Time) (Con
 // Lost response: the repeat fails and finds the token's outcome, which is Committed: true. Another
 // ended the claim: false. We die right after: what came meanwhile has a record in the cursors'
 // stream, or the sweep finds it.
-func (s *requests) Commit(ctx context.Context, queue, name string, token Token, answer Response) (Consumer, bool, error) {
+func (s *requests) Commit(ctx context.Context, queue, name string, token Token,
+	answer Response) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit", queue, name, isHeld(token, Started),
-		slices.Concat(setPassed(), setAnswer(answer), []ddb.Action{setEnded(token, Committed), attrDeferred.Remove()})...)
+		slices.Concat(setPassed(), setAnswer(answer),
+			[]ddb.Action{setEnded(token, Committed), attrDeferred.Remove()})...)
 	return c, made || c.ended(token, Committed), err
 }
 
@@ -199,17 +207,21 @@ func (s *requests) Commit(ctx context.Context, queue, name string, token Token, 
 //
 // Lost response: the repeat finds the new token and reports true. Another ended the claim, or it is
 // paused: false. We die right after: as after Claim.
-func (s *requests) CommitAndClaim(ctx context.Context, seen Consumer, claim request.Claim, answer Response) (Consumer, bool, error) {
+func (s *requests) CommitAndClaim(ctx context.Context, seen Consumer, claim request.Claim,
+	answer Response) (Consumer, bool, error) {
 	return s.commitAndClaim(ctx, "commit and claim", seen, isHeld(seen.Token, Started), claim, answer)
 }
 
 // commitAndClaim commits the claim that was seen, on a condition, and makes the next one.
-func (s *requests) commitAndClaim(ctx context.Context, op string, seen Consumer, condition ddb.Cond, claim request.Claim, answer Response) (Consumer, bool, error) {
+func (s *requests) commitAndClaim(ctx context.Context, op string, seen Consumer, condition ddb.Cond,
+	claim request.Claim, answer Response) (Consumer, bool, error) {
 	tried, upTo := seen.triedBehind(seen.To)
-	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(answer), setTried(seen, tried, upTo), []ddb.Action{
-		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
-		attrAttempts.Set(ddb.Int(1)), setIf(!alone(claim, seen.To), attrTogether, ddb.Int(1)), attrLast.Remove(),
-	})...)
+	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()),
+		slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(answer),
+			setTried(seen, tried, upTo), []ddb.Action{
+				setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
+				attrAttempts.Set(ddb.Int(1)), setIf(!alone(claim, seen.To), attrTogether, ddb.Int(1)), attrLast.Remove(),
+			})...)
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
 
@@ -221,7 +233,8 @@ func (s *requests) commitAndClaim(ctx context.Context, op string, seen Consumer,
 // both. We die right after: nothing is left to do.
 func (s *requests) Ask(ctx context.Context, seen Consumer, position int64) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "ask", seen.Queue, seen.Name, ddb.And(
-		isHeld(seen.Token, Started, Sending), ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),
+		isHeld(seen.Token, Started, Sending),
+		ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),
 		attrAsked.Set(ddb.Int(position)))
 	return c, made || c.State == seen.State && c.Token == seen.Token && c.Asked >= position, err
 }
@@ -232,7 +245,8 @@ func (s *requests) Ask(ctx context.Context, seen Consumer, position int64) (Cons
 // Lost response: the repeat fails; the token's outcome is Aborted, or the consumer is Blocked under
 // the next number: true. Another ended the claim: false. We die right after: RetryAt or the
 // operator decides.
-func (s *requests) Fail(ctx context.Context, queue, name string, token Token, failure request.Failure) (Consumer, bool, error) {
+func (s *requests) Fail(ctx context.Context, queue, name string, token Token,
+	failure request.Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "fail", queue, name, isHeld(token, Started),
 		setFailed(token, Aborted, failure)...)
 	return c, made || c.ended(token, Aborted), err
@@ -245,12 +259,14 @@ func (s *requests) Fail(ctx context.Context, queue, name string, token Token, fa
 // consumer says how. Another extended it since it was seen, beyond until: that lease stays, by a
 // second write. We die right after: the claim is deferred. We die before: it is taken over when its
 // lease is over.
-func (s *requests) Defer(ctx context.Context, seen Consumer, until time.Time) (Consumer, bool, error) {
+func (s *requests) Defer(ctx context.Context, seen Consumer,
+	until time.Time) (Consumer, bool, error) {
 	held, last := isHeld(seen.Token, Started), seen.LeaseUntil
 	if last.Before(until) {
 		last = until
 	}
-	c, made, err := s.update(ctx, "defer", seen.Queue, seen.Name, ddb.And(held, attrLeaseUntil.Le(ddb.Millis(last))),
+	c, made, err := s.update(ctx, "defer", seen.Queue, seen.Name,
+		ddb.And(held, attrLeaseUntil.Le(ddb.Millis(last))),
 		attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil.Set(ddb.Millis(until)))
 	if err != nil || made || !c.holds(seen.Token) {
 		return c, made, err
@@ -263,9 +279,11 @@ func (s *requests) Defer(ctx context.Context, seen Consumer, until time.Time) (C
 //
 // Lost response: the repeat fails and finds the outcome: true. Another ended or extended the claim:
 // false. We die right after: RetryAt decides.
-func (s *requests) Expire(ctx context.Context, seen Consumer, failure request.Failure) (Consumer, bool, error) {
+func (s *requests) Expire(ctx context.Context, seen Consumer,
+	failure request.Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "expire", seen.Queue, seen.Name,
-		ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled, failure)...)
+		ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)),
+		setFailed(seen.Token, Cancelled, failure)...)
 	return c, made || c.ended(seen.Token, Cancelled), err
 }
 
@@ -274,12 +292,14 @@ func (s *requests) Expire(ctx context.Context, seen Consumer, failure request.Fa
 //
 // Lost response: the repeat fails and returns the stored consumer. Another did it first: the same.
 // We die right after: the consumer is free.
-func (s *requests) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
+func (s *requests) Cancel(ctx context.Context, seen Consumer, block bool,
+	now time.Time) (Consumer, bool, error) {
 	set := []ddb.Action{setState(Idle), attrDeferred.Remove()}
 	if block {
 		set = setBlocked(seen.Token.N, now)
 	}
 	return s.update(ctx, "cancel", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Started), isOver(now)),
-		append(set, setEnded(seen.Token, Cancelled), attrIsolateTo.Set(attrTo.Ref()), setLast(seen.Last.With(died(seen))))...)
+		append(set, setEnded(seen.Token, Cancelled), attrIsolateTo.Set(attrTo.Ref()),
+			setLast(seen.Last.With(died(seen))))...)
 }

@@ -37,8 +37,11 @@ func TestStoreFailsAPart(t *testing.T) {
 			"away":   {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2, Away: 1},
 		} {
 			c := b.claim(b.create(b.fresh(name)), "r1", 5)
-			c = b.answer("failed", failedNow(c, request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}), true)(
-				b.Fail(b.Context(), b.queue, name, c.Token, request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}))
+			c = b.answer("failed",
+				failedNow(c, request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}),
+				true)(
+				b.Fail(b.Context(), b.queue, name, c.Token,
+					request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}))
 			c = b.claim(c, "r2", 5)
 			want := c
 			want.Attempts, want.Together, want.FailingSince = 1, 1, time.Time{}
@@ -68,17 +71,22 @@ func TestStoreClaimRefused(t *testing.T) {
 		b.answer("blocked while starting", starting, false)(b.Block(b.Context(), starting, at))
 
 		stale := b.commits(b.claim(b.create(b.fresh("stale")), "r1", 5))
-		b.answer("claimed with an old token", stale, false)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
+		b.answer("claimed with an old token", stale,
+			false)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
 		again := b.fails(b.claim(b.create(b.fresh("again")), "r1", 5), failure(false))
-		b.answer("claimed with an old token, at the same place", again, false)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
-		b.answer("blocked with an old token, at the same place", again, false)(b.Block(b.Context(), b.fresh("again"), at))
+		b.answer("claimed with an old token, at the same place", again,
+			false)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
+		b.answer("blocked with an old token, at the same place", again,
+			false)(b.Block(b.Context(), b.fresh("again"), at))
 
 		// Removed and recreated elsewhere: its token and state are what they were.
 		elsewhere := b.fresh("elsewhere")
 		elsewhere.Delivered = 9
 		b.create(elsewhere)
-		b.answer("claimed from another place", elsewhere, false)(b.Claim(b.Context(), b.fresh("elsewhere"), claim("r", 5)))
-		b.answer("blocked at another place", elsewhere, false)(b.Block(b.Context(), b.fresh("elsewhere"), at))
+		b.answer("claimed from another place", elsewhere,
+			false)(b.Claim(b.Context(), b.fresh("elsewhere"), claim("r", 5)))
+		b.answer("blocked at another place", elsewhere,
+			false)(b.Block(b.Context(), b.fresh("elsewhere"), at))
 
 		stuck := b.fresh("blocked")
 		stuck = b.fails(b.claim(b.create(stuck), "r1", 5), failure(true))
@@ -100,8 +108,10 @@ func TestStoreTakeover(t *testing.T) {
 		want = claimed(want, late)
 		b.answer("after it", want, true)(b.Claim(b.Context(), c, late))
 		b.answer("again", want, true)(b.Claim(b.Context(), c, late))
-		b.answer("the old one's commit", want, false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		b.answer("the old one's failure", want, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.answer("the old one's commit", want,
+			false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.answer("the old one's failure", want,
+			false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
 	})
 }
 
@@ -122,28 +132,36 @@ func TestStoreDeferred(t *testing.T) {
 		leased := b.claim(b.create(b.fresh("shorter")), "r1", 5)
 		shorter := leased
 		shorter.Deferred, shorter.LeaseUntil = true, leased.LeaseUntil.Add(-time.Millisecond)
-		b.answer("deferred for less than its lease", shorter, true)(b.Defer(b.Context(), leased, shorter.LeaseUntil))
+		b.answer("deferred for less than its lease", shorter,
+			true)(b.Defer(b.Context(), leased, shorter.LeaseUntil))
 
 		c := deferred(5)
 		for _, other := range []Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
-			b.answer("deferred with another token", c, false)(b.Defer(b.Context(), under(c, other), at.Add(2*time.Hour)))
+			b.answer("deferred with another token", c,
+				false)(b.Defer(b.Context(), under(c, other), at.Add(2*time.Hour)))
 			b.answer("expired with another token", c, false)(b.Expire(b.Context(), under(c, other), late(c)))
-			b.answer("committed with another token", c, false)(b.Commit(b.Context(), c.Queue, c.Name, other, Response{}))
-			b.answer("failed with another token", c, false)(b.Fail(b.Context(), c.Queue, c.Name, other, failure(false)))
+			b.answer("committed with another token", c,
+				false)(b.Commit(b.Context(), c.Queue, c.Name, other, Response{}))
+			b.answer("failed with another token",
+				c, false)(b.Fail(b.Context(), c.Queue, c.Name, other, failure(false)))
 		}
 		b.answer("prepared", c, false)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
 		b.answer("decided", c, false)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
-		b.answer("settled as aborted", c, false)(b.AbortPrepared(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		b.answer("settled as aborted",
+			c, false)(b.AbortPrepared(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
 		early := failure(false)
 		early.Now = c.LeaseUntil
 		b.answer("expired at the lease's end", c, false)(b.Expire(b.Context(), c, early))
 		longer := c
 		longer.LeaseUntil = at.Add(2 * time.Hour)
-		b.answer("extended as if it were not deferred", c, false)(b.Extend(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
+		b.answer("extended as if it were not deferred", c,
+			false)(b.Extend(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
 		b.answer("extended", longer, true)(b.Defer(b.Context(), c, longer.LeaseUntil))
-		b.answer("deferred, and it was extended beyond that", longer, true)(b.Defer(b.Context(), c, at.Add(90*time.Minute)))
+		b.answer("deferred, and it was extended beyond that", longer,
+			true)(b.Defer(b.Context(), c, at.Add(90*time.Minute)))
 		b.answer("expired, and it was extended", longer, false)(b.Expire(b.Context(), c, late(c)))
-		done := b.answer("committed", committed(longer), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+		done := b.answer("committed", committed(longer),
+			true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
 		b.answer("deferred after its commit", done, false)(b.Defer(b.Context(), c, longer.LeaseUntil))
 		b.answer("expired after its commit", done, false)(b.Expire(b.Context(), c, late(longer)))
 
@@ -152,7 +170,8 @@ func TestStoreDeferred(t *testing.T) {
 		want.Outcomes[c.Token.N%4] = remember(c.Token, Cancelled)
 		b.answer("expired", want, true)(b.Expire(b.Context(), c, late(c)))
 		b.answer("a response that was lost", want, true)(b.Expire(b.Context(), c, late(c)))
-		b.answer("committed late", want, false)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+		b.answer("committed late", want,
+			false)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
 		b.answer("deferred late", want, false)(b.Defer(b.Context(), c, late(c).Now))
 
 		c = deferred(5)
@@ -160,7 +179,8 @@ func TestStoreDeferred(t *testing.T) {
 		c = deferred(4)
 		b.fails(c, failure(true))
 		c = deferred(5)
-		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
+		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)),
+			true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
 		// A process that saw it before it was deferred.
 		c = deferred(5)
 		want = ended(c, Cancelled)
@@ -224,10 +244,12 @@ func TestStoreCommit(t *testing.T) {
 		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
 		b.answer("again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
 		next := b.claim(want, "r2", 6)
-		b.answer("again, after the next claim", next, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.answer("again, after the next claim", next,
+			true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
 
 		c = b.create(b.fresh("b"))
-		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}, Response{}))
+		b.answer("without a claim", c,
+			false)(b.Commit(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}, Response{}))
 		c = b.claim(c, "r1", 5)
 		for _, token := range []Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
 			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "b", token, Response{}))
@@ -253,8 +275,10 @@ func TestStoreCommitAndClaim(t *testing.T) {
 			return b.CommitAndClaim(b.Context(), under(c, t), claim("r2", 8), Response{})
 		})
 		paused := b.pauses(c)
-		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
-		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
+		b.answer("while paused", paused,
+			false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
+		b.answer("a plain commit goes through", committed(paused),
+			true)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
 	})
 }
 
@@ -297,7 +321,8 @@ func TestStoreFail(t *testing.T) {
 		aside.ReplyQueue, aside.Shown = "", 0
 		c = b.claim(want, "r of no replies", 4)
 		want = failedNow(c, aside)
-		b.answer("failed, about no replies", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, aside))
+		b.answer("failed, about no replies", want,
+			true)(b.Fail(b.Context(), b.queue, "a", c.Token, aside))
 		c = b.claim(want, "r2", 4)
 		want = failedNow(c, failure(true))
 		b.answer("failed for good", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
@@ -318,13 +343,15 @@ func TestStoreAway(t *testing.T) {
 			b.answer("away", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 			c = b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 		}
-		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2, "%+v; want nothing counted", c)
+		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2, "%+v; want nothing counted",
+			c)
 		next := b.claim(c, "r2", 5)
 		c = b.fails(next, failure(false))
 		away.Away = 1
 		c = b.fails(b.claim(c, "r3", 5), away)
 		c = b.claim(c, "r4", 5)
-		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)),
+			true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
 		away.Alone = true
 		c = b.fails(c, away)
 		c = b.claim(c, "r6", 6)
@@ -347,11 +374,13 @@ func TestStoreFirstFailure(t *testing.T) {
 		for i, proven := range []bool{true, false, true} {
 			again.Proven = proven
 			c = b.fails(b.claim(c, fmt.Sprint("again ", i), 4), again)
-			check.That(b.T, c.Proven == proven && c.FailingSince.Equal(first.Since) && c.ownAttempts() == i+2,
+			check.That(b.T, c.Proven == proven && c.FailingSince.Equal(first.Since) &&
+				c.ownAttempts() == i+2,
 				"%+v; want it proven %v by the last failure", c, proven)
 		}
 		c = b.claim(c, "r3", 4)
-		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)),
+			true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
 		c = b.fails(c, beside)
 		c = b.commits(b.claim(c, "r5", 6))
 		check.That(b.T, !c.Fails(), "%+v fails", c)
@@ -392,8 +421,10 @@ func TestStoreOutcomes(t *testing.T) {
 		for i := range 9 {
 			c = b.commits(b.claim(c, fmt.Sprint("r", i), c.Delivered+1))
 		}
-		b.answer("one that is remembered", c, true)(b.Commit(b.Context(), b.queue, "a", Token{N: 6, Req: "r5"}, Response{}))
-		b.answer("one that is forgotten", c, false)(b.Commit(b.Context(), b.queue, "a", Token{N: 5, Req: "r4"}, Response{}))
+		b.answer("one that is remembered",
+			c, true)(b.Commit(b.Context(), b.queue, "a", Token{N: 6, Req: "r5"}, Response{}))
+		b.answer("one that is forgotten", c,
+			false)(b.Commit(b.Context(), b.queue, "a", Token{N: 5, Req: "r4"}, Response{}))
 	})
 }
 
@@ -433,7 +464,8 @@ func each(t *testing.T, test func(b *bench)) {
 	t.Helper()
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		faults := ddbtest.NewFaults(sharedEngine(t, kind))
-		test(&bench{T: t, requests: NewStore(faults, sharedNow.tables).Requests(request.Inside{}), queue: t.Name(), faults: faults})
+		test(&bench{T: t, requests: NewStore(faults, sharedNow.tables).Requests(request.Inside{}),
+			queue: t.Name(), faults: faults})
 	})
 }
 
@@ -448,7 +480,8 @@ func (b *bench) check(err error) {
 }
 
 // answer checks what a write answered, and that it is what stands there.
-func (b *bench) answer(what string, want Consumer, wantMade bool) func(Consumer, bool, error) Consumer {
+func (b *bench) answer(what string, want Consumer, wantMade bool) func(Consumer, bool,
+	error) Consumer {
 	return func(got Consumer, made bool, err error) Consumer {
 		b.Helper()
 		b.check(err)
@@ -467,7 +500,8 @@ func (b *bench) standing(queue, name string) Consumer {
 
 // fresh is a consumer that has just been made and started.
 func (b *bench) fresh(name string) Consumer {
-	return Consumer{Queue: b.queue, Name: name, State: Idle, Delivered: 3, Progress: Progress{From: 3, To: 3}, Control: Control{LastOp: "op 0"}}
+	return Consumer{Queue: b.queue, Name: name, State: Idle, Delivered: 3,
+		Progress: Progress{From: 3, To: 3}, Control: Control{LastOp: "op 0"}}
 }
 
 func (b *bench) create(c Consumer) Consumer {
@@ -498,7 +532,8 @@ func claimed(c Consumer, claim request.Claim) Consumer {
 
 func (b *bench) claim(c Consumer, req string, to int64) Consumer {
 	b.Helper()
-	return b.answer("claimed", claimed(c, claim(req, to)), true)(b.Claim(b.Context(), c, claim(req, to)))
+	return b.answer("claimed", claimed(c, claim(req, to)),
+		true)(b.Claim(b.Context(), c, claim(req, to)))
 }
 
 // fails has a claim fail.
@@ -509,7 +544,8 @@ func (b *bench) fails(c Consumer, f request.Failure) Consumer {
 
 func (b *bench) commits(c Consumer) Consumer {
 	b.Helper()
-	return b.answer("committed", committed(c), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+	return b.answer("committed", committed(c),
+		true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
 }
 
 func (b *bench) pauses(c Consumer) Consumer {
@@ -543,7 +579,8 @@ func takenNow(c Consumer) Consumer {
 
 func failedNow(c Consumer, f request.Failure) Consumer {
 	c = ended(c, Aborted)
-	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Deferred, c.Away = f.Now, f.Error, f.Shown, f.ReplyQueue, false, f.Away
+	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Deferred, c.Away = f.Now, f.Error, f.Shown,
+		f.ReplyQueue, false, f.Away
 	if !f.Since.IsZero() {
 		c.FailingSince = f.Since
 	}
@@ -576,8 +613,10 @@ func under(c Consumer, token Token) Consumer {
 
 func failure(block bool) request.Failure {
 	return request.Failure{
-		Error: "no", Shown: 1, ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block,
+		Error: "no", Shown: 1, ReplyQueue: "x", Now: at.Add(time.Second),
+		RetryAt: at.Add(2 * time.Second), Block: block,
 		Since: at, Proven: true,
-		Last: request.Attempts{{N: 1, Token: "1-r", To: 1, At: at, Took: time.Second, By: "fn", CallID: "id", Answer: "no", Shown: 1}},
+		Last: request.Attempts{{N: 1, Token: "1-r", To: 1, At: at, Took: time.Second, By: "fn",
+			CallID: "id", Answer: "no", Shown: 1}},
 	}
 }

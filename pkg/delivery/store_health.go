@@ -21,7 +21,8 @@ var isConsumer = attrConsumer.Gt(ddb.Text(healthKey))
 var healths = ddb.NewCodec[request.Health]("health", layout, layout)
 
 func encodeHealth(h request.Health) ddb.Item {
-	return healths.Item(&h, attrQueue.Set(ddb.Text(healthOf(h.Consumer))), attrConsumer.Set(ddb.Text(healthKey)))
+	return healths.Item(&h, attrQueue.Set(ddb.Text(healthOf(h.Consumer))),
+		attrConsumer.Set(ddb.Text(healthKey)))
 }
 
 // decodeHealth takes the item of a consumer's name, or none.
@@ -34,7 +35,8 @@ func decodeHealth(name string, it ddb.Item) (request.Health, error) {
 // Health reads what is known of a consumer's sink: 1 read unit where it is strong, else a half.
 func (s *requests) Health(ctx context.Context, name string, strong bool) (request.Health, error) {
 	a, err := s.engine.Do(ctx, ddb.Get{
-		Op: ddb.Op{Op: "health", Table: &s.consumers}, Key: keyOf(healthOf(name), healthKey), Strong: strong,
+		Op: ddb.Op{Op: "health", Table: &s.consumers}, Key: keyOf(healthOf(name), healthKey),
+		Strong: strong,
 	})
 	if err != nil {
 		return request.Health{}, err
@@ -48,13 +50,15 @@ func (s *requests) Health(ctx context.Context, name string, strong bool) (reques
 //
 // Lost response: the repeat fails, and finds its own number and name: true. Another did it first:
 // theirs, and false. We die right after: nothing is left to do.
-func (s *requests) Learn(ctx context.Context, seen, next request.Health) (request.Health, bool, error) {
+func (s *requests) Learn(ctx context.Context,
+	seen, next request.Health) (request.Health, bool, error) {
 	next.Rev = seen.Rev + 1
 	unchanged := attrRev.Eq(ddb.Int(seen.Rev))
 	if seen.Rev == 0 {
 		unchanged = attrQueue.Missing()
 	}
-	a, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "learn", Table: &s.consumers}, Item: encodeHealth(next), If: unchanged})
+	a, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "learn", Table: &s.consumers},
+		Item: encodeHealth(next), If: unchanged})
 	if err != nil || a.Held {
 		return next, a.Held, err
 	}

@@ -22,14 +22,18 @@ func failing(queues ...string) (all []request.FailingQueue) {
 func (b *bench) item() ddb.Item {
 	b.Helper()
 	a, err := b.faults.Do(b.Context(), ddb.Get{
-		Op: ddb.Op{Table: &sharedNow.tables[0]}, Key: ddb.Fields{"queue": ddb.Text("consumer " + b.queue), "consumer": ddb.Text(" health")}.Item(), Strong: true,
+		Op: ddb.Op{Table: &sharedNow.tables[0]},
+		Key: ddb.Fields{"queue": ddb.Text("consumer " + b.queue),
+			"consumer": ddb.Text(" health")}.Item(),
+		Strong: true,
 	})
 	b.check(err)
 	return a.Item
 }
 
 // learnt checks what Learn answered, and that it is what stands there.
-func (b *bench) learnt(what string, want request.Health, wantMade bool) func(request.Health, bool, error) request.Health {
+func (b *bench) learnt(what string, want request.Health, wantMade bool) func(request.Health, bool,
+	error) request.Health {
 	return func(got request.Health, made bool, err error) request.Health {
 		b.Helper()
 		b.check(err)
@@ -53,14 +57,16 @@ func TestStoreHealth(t *testing.T) {
 
 		at := time.UnixMilli(1_000).UTC()
 		first := request.Health{Consumer: name, Rev: 1, By: "a", Failing: failing("q"), FailingSince: at}
-		b.learnt("learnt", first, true)(b.Learn(b.Context(), none, request.Health{Consumer: name, By: "a", Failing: failing("q"), FailingSince: at}))
+		b.learnt("learnt", first, true)(b.Learn(b.Context(), none,
+			request.Health{Consumer: name, By: "a", Failing: failing("q"), FailingSince: at}))
 		b.learnt("again", first, true)(b.Learn(b.Context(), none, first))
 		other := first
 		other.By, other.Failing = "b", failing("r")
 		b.learnt("by another, who saw nothing", first, false)(b.Learn(b.Context(), none, other))
 
 		second := request.Health{Consumer: name, Rev: 2, By: "b", TakenAt: at}
-		b.learnt("taken", second, true)(b.Learn(b.Context(), first, request.Health{Consumer: name, By: "b", TakenAt: at}))
+		b.learnt("taken", second,
+			true)(b.Learn(b.Context(), first, request.Health{Consumer: name, By: "b", TakenAt: at}))
 		b.learnt("again, after another did it", second, false)(b.Learn(b.Context(), none, first))
 		late := second
 		late.By = "c"
@@ -71,7 +77,8 @@ func TestStoreHealth(t *testing.T) {
 // TestStoreHealthIsNoConsumer: a queue may have the name of the partition.
 func TestStoreHealthIsNoConsumer(t *testing.T) {
 	each(t, func(b *bench) {
-		check.Get2(b.Learn(b.Context(), request.Health{Consumer: b.queue}, request.Health{Consumer: b.queue, By: "a"}))
+		check.Get2(b.Learn(b.Context(), request.Health{Consumer: b.queue},
+			request.Health{Consumer: b.queue, By: "a"}))
 		queue := "consumer " + b.queue
 		if page, _, err := b.Consumers(b.Context(), queue, ""); err != nil || len(page) > 0 {
 			b.Errorf("%d consumers, %v; want none", len(page), err)
@@ -118,7 +125,8 @@ func TestStoreHealthItem(t *testing.T) {
 			seen = b.learnt("learnt", next, true)(b.Learn(b.Context(), seen, next))
 			same(b.T, "item", b.item().String(), "{"+c.text+"}")
 		}
-		key := ddb.Fields{"queue": ddb.Text("consumer " + b.queue), "consumer": ddb.Text(" health")}.Item()
+		key := ddb.Fields{"queue": ddb.Text("consumer " + b.queue),
+			"consumer": ddb.Text(" health")}.Item()
 		for name, wrong := range map[string]ddb.Action{
 			"a newer layout": ddb.Path("v").Set(ddb.Int(2)), "no time": ddb.Path("opened").Set(ddb.Text("now")), "no number": ddb.Path("rev").Remove(), "no queues": ddb.Path("failing").Set(ddb.ListOf(ddb.Int(1))),
 		} {
@@ -141,5 +149,7 @@ func FuzzConsumer(f *testing.F) {
 func FuzzOperation(f *testing.F) { ddbtest.FuzzCodec(f, operations, decodeOperation, attrVersion) }
 
 func FuzzHealth(f *testing.F) {
-	ddbtest.FuzzCodec(f, healths, func(it ddb.Item) (request.Health, error) { return decodeHealth("a", it) }, attrVersion)
+	ddbtest.FuzzCodec(f, healths, func(it ddb.Item) (request.Health, error) {
+		return decodeHealth("a", it)
+	}, attrVersion)
 }

@@ -17,8 +17,10 @@ func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
 	if delivered != seen.Delivered {
 		last = request.Attempts{}
 	}
-	return append(setTaken(), setLast(last), attrBlockedSince.Remove(), attrTried.Remove(), attrTriedTo.Remove(),
-		attrRetryAt.Remove(), setState(Idle), attrDelivered.Set(ddb.Int(delivered)), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove(),
+	return append(setTaken(), setLast(last), attrBlockedSince.Remove(), attrTried.Remove(),
+		attrTriedTo.Remove(),
+		attrRetryAt.Remove(), setState(Idle), attrDelivered.Set(ddb.Int(delivered)),
+		attrAttempts.Set(ddb.Int(0)), attrTogether.Remove(),
 		attrTokenN.Set(ddb.Int(seen.Token.N+1)), attrLastOp.Set(ddb.Text(op)))
 }
 
@@ -30,7 +32,8 @@ func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
 // Lost response: the repeat fails and finds its own op: true. Another did it first, or claimed the
 // message meanwhile, and may have committed it: false, and nothing is skipped. We die right after:
 // the sweep wakes the consumer up.
-func (s *requests) Unblock(ctx context.Context, seen Consumer, skip bool, op string) (Consumer, bool, error) {
+func (s *requests) Unblock(ctx context.Context, seen Consumer, skip bool,
+	op string) (Consumer, bool, error) {
 	delivered := seen.Delivered
 	if skip {
 		delivered++
@@ -46,7 +49,8 @@ func (s *requests) Unblock(ctx context.Context, seen Consumer, skip bool, op str
 //
 // Lost response, another did it first: as with Unblock. We die right after: the next caller goes on
 // with the start.
-func (s *requests) Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error) {
+func (s *requests) Rewind(ctx context.Context, seen Consumer, delivered int64,
+	op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "rewind", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),
 		append(setOperated(seen, delivered, op), attrStarting.Set(ddb.Text(op)), attrRewinds.Plus(1),
@@ -59,9 +63,11 @@ func (s *requests) Rewind(ctx context.Context, seen Consumer, delivered int64, o
 //
 // Lost response, another did it first: what stands there is as low, and true. The start was
 // finished, or the consumer rewound: false. We die right after: the next caller goes on from there.
-func (s *requests) KeepStart(ctx context.Context, queue, name, op string, from int64) (Consumer, bool, error) {
+func (s *requests) KeepStart(ctx context.Context, queue, name, op string,
+	from int64) (Consumer, bool, error) {
 	c, _, err := s.update(ctx, "keep start", queue, name,
-		ddb.And(attrStarting.Eq(ddb.Text(op)), ddb.Or(attrKeptFrom.Missing(), attrKeptFrom.Gt(ddb.Int(from)))),
+		ddb.And(attrStarting.Eq(ddb.Text(op)),
+			ddb.Or(attrKeptFrom.Missing(), attrKeptFrom.Gt(ddb.Int(from)))),
 		attrKeptFrom.Set(ddb.Int(from)))
 	return c, c.Starting == op, err
 }
@@ -71,7 +77,8 @@ func (s *requests) KeepStart(ctx context.Context, queue, name, op string, from i
 // Lost response: the repeat fails, and the op is the last one and no longer Starting: true. Another
 // did it first: the same, at their place; false where the consumer was recreated and starts further
 // on by the same op. We die right after: the consumer is free.
-func (s *requests) FinishStart(ctx context.Context, queue, name, op string, delivered int64) (Consumer, bool, error) {
+func (s *requests) FinishStart(ctx context.Context, queue, name, op string,
+	delivered int64) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "finish start", queue, name,
 		ddb.And(attrStarting.Eq(ddb.Text(op)), attrDelivered.Le(ddb.Int(delivered))),
 		attrDelivered.Set(ddb.Int(delivered)), attrStarting.Remove(), attrKeptFrom.Remove())
@@ -83,7 +90,8 @@ func (s *requests) FinishStart(ctx context.Context, queue, name, op string, deli
 //
 // Lost response, another did it first: the last one wins. We die right after: nothing is left to
 // do.
-func (s *requests) Pause(ctx context.Context, queue, name, reason string, now time.Time) (Consumer, bool, error) {
+func (s *requests) Pause(ctx context.Context, queue, name, reason string,
+	now time.Time) (Consumer, bool, error) {
 	set := ddb.Removed(attrPaused, attrPausedSince)
 	if reason != "" {
 		set = []ddb.Action{attrPaused.Set(ddb.Text(reason)), attrPausedSince.Set(ddb.Millis(now))}
@@ -99,7 +107,8 @@ func (s *requests) Pause(ctx context.Context, queue, name, reason string, now ti
 func (s *requests) Remove(ctx context.Context, seen Consumer) (bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Delete{
 		Op: ddb.Op{Op: "remove", Table: &s.consumers}, Key: keyOf(seen.Queue, seen.Name),
-		If: ddb.Or(attrQueue.Missing(), ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked), attrQuarantine.SizeEq(0))),
+		If: ddb.Or(attrQueue.Missing(),
+			ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked), attrQuarantine.SizeEq(0))),
 	})
 	return a.Held, err
 }
@@ -111,7 +120,8 @@ func (s *requests) Remove(ctx context.Context, seen Consumer) (bool, error) {
 // right after: nothing is left to do.
 func (s *requests) Erase(ctx context.Context, queue, name string) (bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Delete{
-		Op: ddb.Op{Op: "erase", Table: &s.consumers}, Key: keyOf(queue, name), If: attrState.Ne(ddb.Text(string(Sending))),
+		Op: ddb.Op{Op: "erase", Table: &s.consumers}, Key: keyOf(queue, name),
+		If: attrState.Ne(ddb.Text(string(Sending))),
 	})
 	return a.Held, err
 }
@@ -121,7 +131,8 @@ func (s *requests) Erase(ctx context.Context, queue, name string) (bool, error) 
 // Lost response: the repeat stores the same. We die right after: the operation stands there as
 // asked for, and its Op shows whether it was done.
 func (s *requests) RecordOperation(ctx context.Context, o Operation) error {
-	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record operation", Table: &s.audit}, Item: encodeOperation(operationKey(o), o)})
+	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record operation", Table: &s.audit},
+		Item: encodeOperation(operationKey(o), o)})
 	return err
 }
 
@@ -134,7 +145,8 @@ func (s *requests) RecordOperation(ctx context.Context, o Operation) error {
 // Op, and the same request does it.
 func (s *requests) NameOperation(ctx context.Context, o Operation) (bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Put{
-		Op: ddb.Op{Op: "name operation", Table: &s.audit}, Item: encodeOperation(idKey(o.Op), o), If: attrQueue.Missing(),
+		Op: ddb.Op{Op: "name operation", Table: &s.audit}, Item: encodeOperation(idKey(o.Op), o),
+		If: attrQueue.Missing(),
 	})
 	if err != nil || a.Held {
 		return a.Held, err
@@ -144,7 +156,8 @@ func (s *requests) NameOperation(ctx context.Context, o Operation) (bool, error)
 }
 
 func (o Operation) asksFor(other Operation) bool {
-	return o.Queue == other.Queue && o.Consumer == other.Consumer && o.Kind == other.Kind && o.Seq == other.Seq &&
+	return o.Queue == other.Queue && o.Consumer == other.Consumer && o.Kind == other.Kind &&
+		o.Seq == other.Seq &&
 		o.Reason == other.Reason && maps.Equal(o.Request, other.Request)
 }
 
@@ -154,9 +167,11 @@ const auditPage = 100
 // Audit reads what operators did to the queue's consumers, the latest first: 1 read unit for each 4
 // KB. next is empty after the last page. One that cannot be read is left out: the error is then
 // [ErrUnreadable], and page and next are good.
-func (s *requests) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
+func (s *requests) Audit(ctx context.Context,
+	queue, after string) (page []Operation, next string, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "audit", Table: &s.audit}, Partition: ddb.Text(queue), Where: attrOperation.Lt(ddb.Text(ids)),
+		Op: ddb.Op{Op: "audit", Table: &s.audit}, Partition: ddb.Text(queue),
+		Where:     attrOperation.Lt(ddb.Text(ids)),
 		Backwards: true, Strong: true, Limit: auditPage,
 	}
 	// DynamoDB refuses a key that is not of the range.
@@ -170,7 +185,8 @@ func (s *requests) Audit(ctx context.Context, queue, after string) (page []Opera
 	for _, it := range a.Items {
 		o, wrong := ddb.Decoded(it, decodeOperation)
 		if wrong != nil {
-			err = errors.Join(err, fmt.Errorf("operation %q: %w: %w", it.Get(attrOperation).Str(), ErrUnreadable, wrong))
+			err = errors.Join(err, fmt.Errorf("operation %q: %w: %w", it.Get(attrOperation).Str(),
+				ErrUnreadable, wrong))
 			continue
 		}
 		page = append(page, o)

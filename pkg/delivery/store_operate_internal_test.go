@@ -62,7 +62,9 @@ func TestStoreNoConsumer(t *testing.T) {
 		seen.Token = token
 		writes := b.writes(seen)
 		writes["pause"] = func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) }
-		writes["decide"] = func() (Consumer, bool, error) { return b.Decide(ctx, b.queue, "a", token, outboxNow) }
+		writes["decide"] = func() (Consumer, bool, error) {
+			return b.Decide(ctx, b.queue, "a", token, outboxNow)
+		}
 		writes["finish"] = func() (Consumer, bool, error) { return b.Finish(ctx, b.queue, "a", token) }
 		writes["refuse"] = func() (Consumer, bool, error) {
 			return b.Refuse(ctx, b.queue, "a", token, refusals{N: 1, Why: "no", Since: at})
@@ -121,13 +123,15 @@ func TestStoreUnblock(t *testing.T) {
 		claimed := b.claim(want, "r", 5)
 		stuck = b.fails(claimed, awayNow(true))
 		want = stuck
-		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = Idle, 0, 0, "op 3", time.Time{}
+		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = Idle, 0, 0, "op 3",
+			time.Time{}
 		want = takenNow(want)
 		want.Token.N++
 		b.answer("redriven", want, true)(b.Unblock(b.Context(), stuck, false, "op 3"))
 
 		anew := b.answer("blocked", blocked(want, at), true)(b.Block(b.Context(), want, at))
-		b.answer("blocked anew at the same message", anew, false)(b.Unblock(b.Context(), stuck, true, "op 4"))
+		b.answer("blocked anew at the same message", anew,
+			false)(b.Unblock(b.Context(), stuck, true, "op 4"))
 
 		trying := b.claim(b.create(b.fresh("trying")), "r", 4)
 		b.answer("in flight", trying, false)(b.Unblock(b.Context(), trying, true, "op 4"))
@@ -145,7 +149,8 @@ func TestStoreUnblock(t *testing.T) {
 		b.answer("by who saw it before", skipped, false)(b.Claim(b.Context(), waits, later(waits, "r3")))
 
 		often := b.triedOften("often")
-		b.answer("it is tried from the first attempt", operated(often, often.Delivered, "op 5"), true)(b.Unblock(b.Context(), often, false, "op 5"))
+		b.answer("it is tried from the first attempt", operated(often, often.Delivered, "op 5"),
+			true)(b.Unblock(b.Context(), often, false, "op 5"))
 	})
 }
 
@@ -161,7 +166,8 @@ func TestStoreRewind(t *testing.T) {
 
 		waiting := b.waiting("waiting")
 		want = b.fresh("waiting")
-		want.Token, want.To, want.LeaseUntil, want.Outcomes = waiting.Token, waiting.To, waiting.LeaseUntil, waiting.Outcomes
+		want.Token, want.To, want.LeaseUntil, want.Outcomes = waiting.Token, waiting.To,
+			waiting.LeaseUntil, waiting.Outcomes
 		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
 		want.Token.N++
 		b.answer("one that waits", want, true)(b.Rewind(b.Context(), waiting, 1, "op 1"))
@@ -181,7 +187,8 @@ func TestStoreRewind(t *testing.T) {
 		often := b.triedOften("often")
 		want = operated(often, 1, "op 1")
 		want.Rewinds, want.Starting, want.IsolateTo = 1, "op 1", 0
-		b.answer("it is tried from the first attempt", want, true)(b.Rewind(b.Context(), often, 1, "op 1"))
+		b.answer("it is tried from the first attempt", want,
+			true)(b.Rewind(b.Context(), often, 1, "op 1"))
 	})
 }
 
@@ -220,7 +227,8 @@ func TestStoreKeepStart(t *testing.T) {
 		b.answer("less", want, true)(keep("op 0", 10))
 		want.KeptFrom = 4
 		b.answer("more", want, true)(keep("op 0", 4))
-		want.Token.N, want.Delivered, want.Rewinds, want.Starting, want.LastOp, want.KeptFrom = 1, 1, 1, "op 1", "op 1", 0
+		want.Token.N, want.Delivered, want.Rewinds, want.Starting, want.LastOp, want.KeptFrom = 1, 1, 1,
+			"op 1", "op 1", 0
 		b.answer("rewound", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
 		b.answer("the one before", want, false)(keep("op 0", 2))
 		want.KeptFrom = 7
@@ -236,12 +244,14 @@ func TestStoreFinishStart(t *testing.T) {
 		c := b.fresh("a")
 		c.Starting = "op 0"
 		b.create(c)
-		b.answer("of one that began further back", c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 2))
+		b.answer("of one that began further back",
+			c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 2))
 		b.answer("another start", c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 9))
 		want := c
 		want.Starting, want.Delivered = "", 5
 		b.answer("finished", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 5))
-		b.answer("again, at another place", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 6))
+		b.answer("again, at another place", want,
+			true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 6))
 		b.answer("another's", want, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 6))
 	})
 }
@@ -300,7 +310,8 @@ func TestStoreErase(t *testing.T) {
 
 func (b *bench) operation(i int) Operation {
 	return Operation{
-		Queue: b.queue, Consumer: "a", At: at.Add(time.Duration(i) * time.Millisecond), Op: fmt.Sprint("op ", i),
+		Queue: b.queue, Consumer: "a", At: at.Add(time.Duration(i) * time.Millisecond),
+		Op:   fmt.Sprint("op ", i),
 		Kind: "skip", Seq: int64(i), Reason: "why",
 	}
 }

@@ -14,7 +14,8 @@ func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t
 // Lost response: the repeat finds it Sending and reports true. Another ended the claim: false, and
 // nobody sees what was staged. We die right after: the next caller after the lease sends, and
 // finishes.
-func (s *requests) Decide(ctx context.Context, queue, name string, token Token, outbox []outgoing) (Consumer, bool, error) {
+func (s *requests) Decide(ctx context.Context, queue, name string, token Token,
+	outbox []outgoing) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "decide", queue, name, isOwn(token, Started),
 		setState(Sending), attrOutbox.Set(ddb.ValueOf(outbox)))
 	return c, made || c.decided(token), err
@@ -24,7 +25,8 @@ func (s *requests) Decide(ctx context.Context, queue, name string, token Token, 
 //
 // Lost response, another did it first: the repeat fails and finds the token's outcome, which is
 // Committed: true. We die right after: as after Commit.
-func (s *requests) Finish(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *requests) Finish(ctx context.Context, queue, name string,
+	token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "finish", queue, name, isHeld(token, Sending),
 		append(setPassed(), setEnded(token, Committed), attrOutbox.Remove())...)
 	return c, made || c.ended(token, Committed), err
@@ -35,10 +37,13 @@ func (s *requests) Finish(ctx context.Context, queue, name string, token Token) 
 //
 // Lost response, another did it first: the repeat finds the claim's name and reports true. We die
 // right after: the claim is still open, and the caller that goes on with it comes here again.
-func (s *requests) Refuse(ctx context.Context, queue, name string, token Token, refused refusals) (Consumer, bool, error) {
+func (s *requests) Refuse(ctx context.Context, queue, name string, token Token,
+	refused refusals) (Consumer, bool, error) {
 	by := ddb.Text(token.String())
-	c, made, err := s.update(ctx, "refuse", queue, name, ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),
-		attrRefused.PlusFrom(ddb.Int(0), refused.N), attrRefusedBy.Set(by), attrRefusedQueue.Set(ddb.Text(refused.Queue)),
+	c, made, err := s.update(ctx, "refuse", queue, name,
+		ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),
+		attrRefused.PlusFrom(ddb.Int(0), refused.N), attrRefusedBy.Set(by),
+		attrRefusedQueue.Set(ddb.Text(refused.Queue)),
 		attrRefusedWhy.Set(ddb.Text(refused.Why)),
 		attrRefusedSince.Set(ddb.Millis(refused.Since)))
 	return c, made || c.Refused.By == token.String(), err
@@ -52,7 +57,8 @@ func (s *requests) Refuse(ctx context.Context, queue, name string, token Token, 
 func (s *requests) AnnouncedRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
 	announced := ddb.Int(seen.Refused.N)
 	c, made, err := s.update(ctx, "note refused announced", seen.Queue, seen.Name,
-		ddb.And(attrRefused.Ge(announced), ddb.Or(attrRefusedAnnounced.Missing(), attrRefusedAnnounced.Lt(announced))),
+		ddb.And(attrRefused.Ge(announced),
+			ddb.Or(attrRefusedAnnounced.Missing(), attrRefusedAnnounced.Lt(announced))),
 		attrRefusedAnnounced.Set(announced))
 	return c, made || c.Refused.Announced >= seen.Refused.N, err
 }

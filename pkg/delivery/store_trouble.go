@@ -26,7 +26,8 @@ func troubles(c Consumer) (rows []trouble.Row) {
 		rows = append(rows, row)
 	default:
 		if c.Retries() {
-			row.State, row.Since, row.To = trouble.Failing, ddb.ToMillis(failingSince(c)), c.Last.Together(c.Delivered)
+			row.State, row.Since, row.To = trouble.Failing, ddb.ToMillis(failingSince(c)),
+				c.Last.Together(c.Delivered)
 			rows = append(rows, row)
 		}
 	}
@@ -59,7 +60,8 @@ func (s *requests) Note(ctx context.Context, before, after Consumer) {
 		return
 	}
 	if !after.Exists() {
-		_ = s.trouble.Forget(ctx, before.Queue, before.Name, append(consumerStates, trouble.HeldBy(before.Name))...)
+		_ = s.trouble.Forget(ctx, before.Queue, before.Name,
+			append(consumerStates, trouble.HeldBy(before.Name))...)
 		return
 	}
 	was, is := troubles(before), troubles(after)
@@ -87,5 +89,6 @@ func (s *requests) NoteTaken(ctx context.Context, c Consumer) {
 // NoteOver deletes the row of a consumer that is not in a state any more. What fails is left to the
 // sweep.
 func (s *requests) NoteOver(ctx context.Context, c Consumer, state trouble.State) {
-	_ = s.trouble.Delete(ctx, trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name, N: c.Token.N})
+	_ = s.trouble.Delete(ctx, trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name,
+		N: c.Token.N})
 }

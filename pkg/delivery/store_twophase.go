@@ -21,7 +21,8 @@ func isOwn(t Token, states ...State) ddb.Cond {
 //
 // Lost response: the repeat finds it Prepared and reports true. Another ended the claim: false, and
 // the stored consumer says how. We die right after: the lease runs out, and the claim is in doubt.
-func (s *requests) Prepare(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *requests) Prepare(ctx context.Context, queue, name string,
+	token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "prepare", queue, name, isOwn(token, Started), setState(Prepared))
 	return c, made || c.owns(token, Prepared), err
 }
@@ -31,15 +32,18 @@ func (s *requests) Prepare(ctx context.Context, queue, name string, token Token)
 //
 // Lost response: the repeat sets the same. Another ended the claim: false. We die right after: the
 // lease runs out later.
-func (s *requests) Extend(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "extend", queue, name, isOwn(token, Started, Prepared), attrLeaseUntil.Set(ddb.Millis(until)))
+func (s *requests) Extend(ctx context.Context, queue, name string, token Token,
+	until time.Time) (Consumer, bool, error) {
+	return s.update(ctx, "extend", queue, name, isOwn(token, Started, Prepared),
+		attrLeaseUntil.Set(ddb.Millis(until)))
 }
 
 // CommitPrepared ends the claim of a token, Prepared or InDoubt, as Commit does. 1 write unit.
 //
 // Lost response: the repeat fails and finds the token's outcome, which is Committed: true. Another
 // ended the claim: false. We die right after: as after Commit.
-func (s *requests) CommitPrepared(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *requests) CommitPrepared(ctx context.Context, queue, name string,
+	token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit prepared", queue, name, isHeld(token, Prepared, InDoubt),
 		append(setPassed(), setEnded(token, Committed))...)
 	return c, made || c.ended(token, Committed), err
@@ -51,8 +55,10 @@ func (s *requests) CommitPrepared(ctx context.Context, queue, name string, token
 //
 // Lost response: the repeat finds the new token and reports true. Another ended the claim, or it is
 // paused: false. We die right after: as after Claim.
-func (s *requests) CommitPreparedAndClaim(ctx context.Context, seen Consumer, claim request.Claim) (Consumer, bool, error) {
-	return s.commitAndClaim(ctx, "commit prepared and claim", seen, isHeld(seen.Token, Prepared, InDoubt), claim, Response{})
+func (s *requests) CommitPreparedAndClaim(ctx context.Context, seen Consumer,
+	claim request.Claim) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, "commit prepared and claim", seen,
+		isHeld(seen.Token, Prepared, InDoubt), claim, Response{})
 }
 
 // AbortPrepared gives the claim of a token back, whatever it is at: Started, Prepared or InDoubt.
@@ -60,8 +66,10 @@ func (s *requests) CommitPreparedAndClaim(ctx context.Context, seen Consumer, cl
 //
 // Lost response: as with Fail. Another ended the claim: false. We die right after: RetryAt or the
 // operator decides.
-func (s *requests) AbortPrepared(ctx context.Context, queue, name string, token Token, failure request.Failure) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "abort prepared", queue, name, isOwn(token, Started, Prepared, InDoubt), setFailed(token, Aborted, failure)...)
+func (s *requests) AbortPrepared(ctx context.Context, queue, name string, token Token,
+	failure request.Failure) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "abort prepared", queue, name,
+		isOwn(token, Started, Prepared, InDoubt), setFailed(token, Aborted, failure)...)
 	return c, made || c.ended(token, Aborted), err
 }
 
@@ -69,8 +77,10 @@ func (s *requests) AbortPrepared(ctx context.Context, queue, name string, token 
 //
 // Lost response: the repeat fails and returns it InDoubt. Another did it first, or settled it: the
 // stored consumer is returned. We die right after: the next sweep announces it.
-func (s *requests) MarkInDoubt(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "mark in doubt", seen.Queue, seen.Name, ddb.And(isHeld(seen.Token, Prepared), isOver(now)), setState(InDoubt))
+func (s *requests) MarkInDoubt(ctx context.Context, seen Consumer,
+	now time.Time) (Consumer, bool, error) {
+	return s.update(ctx, "mark in doubt", seen.Queue, seen.Name,
+		ddb.And(isHeld(seen.Token, Prepared), isOver(now)), setState(InDoubt))
 }
 
 func asideOf(n int64) ddb.Path { return attrQuarantine.At(strconv.FormatInt(n, 10)) }
@@ -78,7 +88,8 @@ func asideOf(n int64) ddb.Path { return attrQuarantine.At(strconv.FormatInt(n, 1
 // isAside holds where the claim of a token is in quarantine, in a state.
 func isAside(t Token, state State) ddb.Cond {
 	q := asideOf(t.N)
-	return ddb.And(q.At(string(attrReq)).Eq(ddb.Text(t.Req)), q.At(string(attrState)).Eq(ddb.Text(string(state))))
+	return ddb.And(q.At(string(attrReq)).Eq(ddb.Text(t.Req)),
+		q.At(string(attrState)).Eq(ddb.Text(string(state))))
 }
 
 // Quarantine puts an InDoubt claim whose lease was over before old aside, if fewer than
@@ -86,10 +97,12 @@ func isAside(t Token, state State) ddb.Cond {
 //
 // Lost response: the repeat fails and finds the token in quarantine: true. Another settled it
 // first: false. We die right after: the next sweep announces it.
-func (s *requests) Quarantine(ctx context.Context, seen Consumer, old time.Time) (Consumer, bool, error) {
+func (s *requests) Quarantine(ctx context.Context, seen Consumer,
+	old time.Time) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "quarantine", seen.Queue, seen.Name,
 		ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(maxQuarantined)),
-		append(setPassed(), asideOf(seen.Token.N).Set(ddb.ValueOf(quarantined{seen.Token.Req, aside(seen)})))...)
+		append(setPassed(),
+			asideOf(seen.Token.N).Set(ddb.ValueOf(quarantined{seen.Token.Req, aside(seen)})))...)
 	_, there := c.Quarantined(seen.Token)
 	return c, made || there, err
 }
@@ -102,14 +115,17 @@ func (s *requests) Quarantine(ctx context.Context, seen Consumer, old time.Time)
 // Lost response: the repeat fails and finds the outcome, the mark, or its own op: true. Another did
 // it first: the same, but for the op; false where remember failed for a newer outcome, and the
 // claim is still InDoubt. We die right after: nothing is left to do.
-func (s *requests) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
+func (s *requests) SettleQuarantined(ctx context.Context, queue, name string, token Token,
+	outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
 	condition, set := isAside(token, InDoubt), []ddb.Action{asideOf(token.N).Remove()}
 	switch {
 	case outcome != Committed:
-		set = []ddb.Action{asideOf(token.N).At(string(attrState)).Set(ddb.Text(string(quarantinedAborted)))}
+		set = []ddb.Action{asideOf(token.N).At(string(attrState)).
+			Set(ddb.Text(string(quarantinedAborted)))}
 	case remember:
 		known := attrOutcomes.At(slot(token.N))
-		condition = ddb.And(condition, ddb.Or(known.Missing(), known.At(string(attrN)).Lt(ddb.Int(token.N))))
+		condition = ddb.And(condition,
+			ddb.Or(known.Missing(), known.At(string(attrN)).Lt(ddb.Int(token.N))))
 		set = append(set, setEnded(token, Committed))
 	}
 	if op != "" {
@@ -123,7 +139,8 @@ func (s *requests) SettleQuarantined(ctx context.Context, queue, name string, to
 //
 // Lost response: the repeat finds its own op: true. Another did it first: false. We die right
 // after: nothing is left to do.
-func (s *requests) Release(ctx context.Context, queue, name string, token Token, op string) (Consumer, bool, error) {
+func (s *requests) Release(ctx context.Context, queue, name string, token Token,
+	op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "release", queue, name, isAside(token, quarantinedAborted),
 		asideOf(token.N).Remove(), attrLastOp.Set(ddb.Text(op)))
 	return c, made || c.operatedBy(op), err

@@ -20,7 +20,8 @@ func as(c Consumer, state State) Consumer {
 
 func (b *bench) prepare(c Consumer) Consumer {
 	b.Helper()
-	return b.answer("prepared", as(c, Prepared), true)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
+	return b.answer("prepared", as(c, Prepared),
+		true)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
 }
 
 func overNow(c Consumer) time.Time { return c.LeaseUntil.Add(time.Millisecond) }
@@ -33,7 +34,8 @@ func (b *bench) doubted(c Consumer) Consumer {
 func asideNow(c Consumer) Consumer {
 	for i := range c.Quarantine {
 		if (c.Quarantine[i] == Quarantined{}) {
-			c.Quarantine[i] = Quarantined{Token: c.Token, From: c.From, To: c.To, State: InDoubt, Since: c.LeaseUntil}
+			c.Quarantine[i] = Quarantined{Token: c.Token, From: c.From, To: c.To, State: InDoubt,
+				Since: c.LeaseUntil}
 			break
 		}
 	}
@@ -76,13 +78,17 @@ func TestStorePrepare(t *testing.T) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		c = b.prepare(c)
 		b.answer("again", c, true)(b.Prepare(b.Context(), b.queue, "a", c.Token))
-		done := b.answer("committed", committed(c), true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		done := b.answer("committed", committed(c),
+			true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		b.answer("after the commit", done, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
 
 		idle := b.create(b.fresh("b"))
-		b.answer("without a claim", idle, false)(b.Prepare(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}))
+		b.answer("without a claim", idle,
+			false)(b.Prepare(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}))
 		c = b.claim(idle, "r1", 5)
-		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Prepare(b.Context(), b.queue, "b", t) })
+		b.foreign(c, func(t Token) (Consumer, bool, error) {
+			return b.Prepare(b.Context(), b.queue, "b", t)
+		})
 		// The lease is nobody's business while nobody took the claim over.
 		late := claim("r2", 5)
 		late.Now, late.LeaseUntil = overNow(c), overNow(c).Add(time.Minute)
@@ -98,7 +104,9 @@ func TestStoreExtend(t *testing.T) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		later, extended := c.LeaseUntil.Add(time.Hour), c
 		extended.LeaseUntil = later
-		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Extend(b.Context(), b.queue, "a", t, later) })
+		b.foreign(c, func(t Token) (Consumer, bool, error) {
+			return b.Extend(b.Context(), b.queue, "a", t, later)
+		})
 		for range 2 {
 			b.answer("started", extended, true)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
 		}
@@ -115,14 +123,20 @@ func TestStoreCommitPrepared(t *testing.T) {
 		c := b.retried()
 		b.answer("before the prepare", c, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		c = b.prepare(c)
-		b.answer("as a claim of one phase", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.CommitPrepared(b.Context(), b.queue, "a", t) })
-		done := b.answer("committed", committed(c), true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.answer("as a claim of one phase", c,
+			false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.foreign(c, func(t Token) (Consumer, bool, error) {
+			return b.CommitPrepared(b.Context(), b.queue, "a", t)
+		})
+		done := b.answer("committed", committed(c),
+			true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		b.answer("again", done, true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		next := b.claim(done, "r2", 8)
-		b.answer("again, after the next claim", next, true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.answer("again, after the next claim", next,
+			true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		next = b.doubted(b.prepare(next))
-		b.answer("in doubt", committed(next), true)(b.CommitPrepared(b.Context(), b.queue, "a", next.Token))
+		b.answer("in doubt", committed(next),
+			true)(b.CommitPrepared(b.Context(), b.queue, "a", next.Token))
 	})
 }
 
@@ -135,7 +149,9 @@ func TestStoreCommitPreparedAndClaim(t *testing.T) {
 		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		c = b.prepare(c)
 		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), c, next, Response{}))
-		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.CommitPreparedAndClaim(b.Context(), under(c, t), next) })
+		b.foreign(c, func(t Token) (Consumer, bool, error) {
+			return b.CommitPreparedAndClaim(b.Context(), under(c, t), next)
+		})
 		b.answer("while it is paused", b.pauses(c), false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 		want := claimed(committed(c), next)
@@ -144,7 +160,8 @@ func TestStoreCommitPreparedAndClaim(t *testing.T) {
 		b.answer("another's", want, false)(b.CommitPreparedAndClaim(b.Context(), c, claim("r9", 8)))
 		c = b.doubted(b.prepare(want))
 		next = claim("r3", 9)
-		b.answer("in doubt", claimed(committed(c), next), true)(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.answer("in doubt", claimed(committed(c), next),
+			true)(b.CommitPreparedAndClaim(b.Context(), c, next))
 	})
 }
 
@@ -163,7 +180,8 @@ func TestStoreAbortPrepared(t *testing.T) {
 		} {
 			c = state(b.claim(c, fmt.Sprint("r", i), to))
 			b.foreign(c, func(t Token) (Consumer, bool, error) { return abort(t, f) })
-			b.answer("as a claim of one phase", c, false)(b.Fail(b.Context(), b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
+			b.answer("as a claim of one phase", c,
+				false)(b.Fail(b.Context(), b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
 			if state := c.State; state != Started {
 				b.answer("a bare abort", c, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
 			}
@@ -183,7 +201,9 @@ func TestStoreMarkInDoubt(t *testing.T) {
 		b.answer("not prepared", c, false)(b.MarkInDoubt(b.Context(), c, overNow(c)))
 		c = b.prepare(c)
 		b.answer("at the lease's end", c, false)(b.MarkInDoubt(b.Context(), c, c.LeaseUntil))
-		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.MarkInDoubt(b.Context(), under(c, t), overNow(c)) })
+		b.foreign(c, func(t Token) (Consumer, bool, error) {
+			return b.MarkInDoubt(b.Context(), under(c, t), overNow(c))
+		})
 		c = b.doubted(c)
 		b.answer("again", c, false)(b.MarkInDoubt(b.Context(), as(c, Prepared), overNow(c)))
 	})
@@ -219,11 +239,14 @@ func TestStoreQuarantine(t *testing.T) {
 		c = b.doubted(c)
 		b.answer("not old enough", c, false)(b.Quarantine(b.Context(), c, c.LeaseUntil))
 		want := asideNow(c)
-		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Quarantine(b.Context(), under(c, t), overNow(c)) })
+		b.foreign(c, func(t Token) (Consumer, bool, error) {
+			return b.Quarantine(b.Context(), under(c, t), overNow(c))
+		})
 		b.answer("quarantined", want, true)(b.Quarantine(b.Context(), c, overNow(c)))
 		b.answer("again", want, true)(b.Quarantine(b.Context(), c, overNow(c)))
 		b.answer("its commit", want, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
-		b.answer("its abort", want, false)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.answer("its abort", want, false)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token,
+			failure(false)))
 		b.answer("its prepare", want, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
 		done := check.Get(b.Remove(b.Context(), want))
 		same(b.T, "removed", done, false)
@@ -253,13 +276,17 @@ func TestStoreQuarantinedCommitted(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.quarantined(3)
 		token := c.Quarantine[1].Token
-		b.answer("another's", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a", Token{N: token.N, Req: "x"}, Committed, true, ""))
+		b.answer("another's", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a",
+			Token{N: token.N, Req: "x"}, Committed, true, ""))
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[0], c.Quarantine[2]}
 		want.Outcomes[token.N%4] = remember(token, Committed)
-		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
-		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
-		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
+		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
+			true, ""))
+		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
+			true, ""))
+		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted,
+			true, ""))
 	})
 }
 
@@ -267,13 +294,18 @@ func TestStoreQuarantinedAborted(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.quarantined(2)
 		token := c.Quarantine[0].Token
-		b.answer("released before it is settled", c, false)(b.Release(b.Context(), b.queue, "a", token, "op"))
+		b.answer("released before it is settled", c,
+			false)(b.Release(b.Context(), b.queue, "a", token, "op"))
 		want := c
 		want.Quarantine[0].State = State(Aborted)
-		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
-		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
-		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
-		b.answer("another's released", want, false)(b.Release(b.Context(), b.queue, "a", Token{N: token.N, Req: "x"}, "op"))
+		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted,
+			true, ""))
+		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true,
+			""))
+		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token,
+			Committed, true, ""))
+		b.answer("another's released", want,
+			false)(b.Release(b.Context(), b.queue, "a", Token{N: token.N, Req: "x"}, "op"))
 		gone := c
 		gone.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[1]}
 		gone.LastOp = "op"
@@ -290,9 +322,12 @@ func TestStoreQuarantinedByAnOperator(t *testing.T) {
 		token := c.Quarantine[0].Token
 		want := c
 		want.Quarantine, want.LastOp = [maxQuarantined]Quarantined{}, "op"
-		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "op"))
-		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "op"))
-		b.answer("by another", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "other"))
+		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
+			false, "op"))
+		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
+			false, "op"))
+		b.answer("by another", want,
+			false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "other"))
 	})
 }
 
@@ -309,7 +344,8 @@ func TestStoreQuarantinedRemembered(t *testing.T) {
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{}
 		want.Outcomes[token.N%4] = remember(token, Committed)
-		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
+		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
+			true, ""))
 	})
 }
 
@@ -321,10 +357,12 @@ func TestStoreQuarantinedForgotten(t *testing.T) {
 		for i := range 4 {
 			c = b.commits(b.claim(c, fmt.Sprint("n", i), c.Delivered+1))
 		}
-		b.answer("no room", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
+		b.answer("no room", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
+			true, ""))
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{}
-		b.answer("without it", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, ""))
+		b.answer("without it", want,
+			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, ""))
 	})
 }
 
@@ -355,7 +393,8 @@ func TestStoreDecide(t *testing.T) {
 		b.answer("not decided", c, false)(b.Finish(b.Context(), b.queue, "d", c.Token))
 		taken := ended(c, Cancelled)
 		taken.IsolateTo = 5
-		taken = b.answer("taken over", claimed(taken, later(c, "r2")), true)(b.Claim(b.Context(), c, later(c, "r2")))
+		taken = b.answer("taken over", claimed(taken, later(c, "r2")),
+			true)(b.Claim(b.Context(), c, later(c, "r2")))
 		b.answer("taken over", taken, false)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
 		c = b.prepare(taken)
 		b.answer("prepared", c, false)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
@@ -383,7 +422,9 @@ func TestStoreForwardOnly(t *testing.T) {
 func TestStoreFinish(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.decide(b.retried())
-		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Finish(b.Context(), b.queue, c.Name, t) })
+		b.foreign(c, func(t Token) (Consumer, bool, error) {
+			return b.Finish(b.Context(), b.queue, c.Name, t)
+		})
 		paused := b.pauses(c)
 		done := committed(paused)
 		done.Outbox = Consumer{}.Outbox
@@ -455,7 +496,8 @@ func TestStoreItems(t *testing.T) {
 		alone.Alone = true
 		c = b.fails(c, alone)
 		c = b.pauses(c)
-		c = b.answer("refused", refusedOf(c), true)(b.Refuse(b.Context(), b.queue, "a", c.Token, refusals{N: 2, Queue: "x", Why: "no", Since: at}))
+		c = b.answer("refused", refusedOf(c), true)(b.Refuse(b.Context(), b.queue, "a", c.Token,
+			refusals{N: 2, Queue: "x", Why: "no", Since: at}))
 		is("blocked, paused, and with replies refused", `{attempts:1 blockedSince:4928274368008 consumer:a delivered:5 error:no failed:4928274368008 failingSince:4928274367008 from:5 isolateTo:8 last:[{answer:no at:4928274367008 by:fn call:id from:0 ms:1000 n:1 shown:1 to:1 token:1-r}] lastOp:op 0 leaseUntil:4928274427008 outcomes:{2:{n:2 outcome:ABORTED sum:23f9Aa-V}} paused:why pausedSince:4928274367008 proven:true quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q refused:2 refusedBy:3-r2 refusedQueue:x refusedSince:4928274367008 refusedWhy:no replyQueue:x req:r2 rewinds:0 shown:1 state:BLOCKED to:8 together:1 tokenN:3 v:1}`)
 
 		d := b.decide(b.claim(b.create(b.fresh("d")), "r1", 5))
@@ -463,7 +505,8 @@ func TestStoreItems(t *testing.T) {
 
 		op := b.operation(1)
 		op.Done, op.Error = true, "no"
-		op.Request, op.Who = map[string]string{"start": "first"}, Who{Kind: "jwt", Name: "sub", Client: "app"}
+		op.Request, op.Who = map[string]string{"start": "first"},
+			Who{Kind: "jwt", Name: "sub", Client: "app"}
 		b.check(b.RecordOperation(b.Context(), op))
 		same(b.T, "operation", b.stored(1, "operation", "004928274367009 a op 1"), `{at:4928274367009 consumer:a done:true error:no kind:skip op:op 1 operation:004928274367009 a op 1 queue:q reason:why request:{start:first} seq:1 v:1 who:{client:app kind:jwt name:sub}}`)
 		check.Get(b.NameOperation(b.Context(), op))
@@ -489,7 +532,8 @@ func TestStoreNewerLayout(t *testing.T) {
 		check.Fails(b.T, check.Err(b.Consumer(b.Context(), b.queue, "a")), table.ErrNewerLayout)
 		_, _, err = b.Consumers(b.Context(), b.queue, "")
 		check.That(b.T, errors.Is(err, table.ErrNewerLayout), "list: error %v", err)
-		if _, made, err := b.Claim(b.Context(), b.fresh("a"), claim("r", 5)); made || !errors.Is(err, table.ErrNewerLayout) {
+		if _, made, err := b.Claim(b.Context(), b.fresh("a"), claim("r", 5)); made ||
+			!errors.Is(err, table.ErrNewerLayout) {
 			b.Errorf("claim: made %v, error %v", made, err)
 		}
 	})

@@ -33,7 +33,9 @@ import (
 // source mapping must have ReportBatchItemFailures on.
 //
 // It returns an InvalidError for a reader that is out of its bounds.
-func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
+func OnStream(d *Deliverer, names cursor.Names,
+	readers ...Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error),
+	error) {
 	for _, r := range readers {
 		if err := d.takes(r); err != nil {
 			return nil, err
@@ -70,7 +72,8 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 func (d inside) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
 	var hints []hint
 	for _, queue := range slices.Sorted(maps.Keys(positions)) {
-		hints = append(hints, hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]}, unsure: true})
+		hints = append(hints, hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]},
+			unsure: true})
 	}
 	eager := slices.DeleteFunc(slices.Clone(readers), func(r Reader) bool { return !r.Eager })
 	d.work(ctx, hints, eager, func(_ *job, done Delivery) bool {
@@ -87,7 +90,8 @@ func (d inside) DeliverMoved(ctx context.Context, positions map[string]int64, re
 
 // work delivers to each reader what hints say. again reports whether somebody comes for the queue
 // again; what is due otherwise is scheduled.
-func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader, again func(*job, Delivery) bool) (jobs []*job) {
+func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader,
+	again func(*job, Delivery) bool) (jobs []*job) {
 	for i := range hints {
 		h := &hints[i]
 		for _, r := range readers {
@@ -100,7 +104,9 @@ func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader, ag
 	d.forEach(len(jobs), func(i int) {
 		j := jobs[i]
 		inline := d.asideOf(j.reader)
-		done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, limits{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared, cursor: j.hint.cursor, unsure: j.hint.unsure})
+		done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved,
+			limits{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared,
+				cursor: j.hint.cursor, unsure: j.hint.unsure})
 		j.hint.shared.end()
 		if inline > 0 && done.Err == nil {
 			d.sendAside(ctx, done)

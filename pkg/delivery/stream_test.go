@@ -32,7 +32,9 @@ func moved(number int, queue string, from, to int64) json.RawMessage {
 }
 
 func failedAt(number string) events.DynamoDBEventResponse {
-	return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: number}}}
+	return events.DynamoDBEventResponse{
+		BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: number}},
+	}
 }
 
 func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMessage) {
@@ -40,7 +42,8 @@ func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMess
 	k.streamTo(k.reader(), want, records...)
 }
 
-func (k *desk) streamTo(r delivery.Reader, want events.DynamoDBEventResponse, records ...json.RawMessage) {
+func (k *desk) streamTo(r delivery.Reader, want events.DynamoDBEventResponse,
+	records ...json.RawMessage) {
 	k.t.Helper()
 	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, r))
 	got := check.Get(handle(k.t.Context(), table.StreamEvent{Records: records}))
@@ -114,7 +117,8 @@ func TestQuickRetriesHoldUpNoOther(t *testing.T) {
 
 // madeAt is a record with the time at which it was made.
 func madeAt(at time.Time, record json.RawMessage) json.RawMessage {
-	return json.RawMessage(strings.Replace(string(record), `"dynamodb":{`, fmt.Sprintf(`"dynamodb":{"ApproximateCreationDateTime":%d.0,`, at.Unix()), 1))
+	return json.RawMessage(strings.Replace(string(record), `"dynamodb":{`,
+		fmt.Sprintf(`"dynamodb":{"ApproximateCreationDateTime":%d.0,`, at.Unix()), 1))
 }
 
 // TestAQueueWithMuchLetsOthersGoFirst: when its turn is over it lets go of its record, and is woken
@@ -195,7 +199,9 @@ func TestReadersOfAStream(t *testing.T) {
 	all := k.reader()
 	all.Name = "all"
 	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, r, all))
-	check.Get(handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}}))
+	check.Get(handle(t.Context(),
+		table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1),
+			moved(2, "other", 0, 1)}}))
 	k.gets("orders/1 1 #1", "orders/1 1 #1", "other 1 #1")
 	wrong.Name = "no such name"
 	invalid(t, check.Err(delivery.OnStream(k.d, cursor.Names{}, r, wrong)), "consumer")
@@ -226,10 +232,12 @@ func TestDeliverMoved(t *testing.T) {
 	k.gets()
 	k.at("b", 1, delivery.Idle)
 	check.That(t, check.Err(k.sorter.Status(t.Context(), "none")) != nil, "a hint made the queue")
-	k.must(k.sorter.Put(t.Context(), cursor.Message{Queue: "none", Seq: cursor.NoSeq, ID: "a"})[0].Err) // nor is its kind fixed
+	// nor is its kind fixed
+	k.must(k.sorter.Put(t.Context(), cursor.Message{Queue: "none", Seq: cursor.NoSeq, ID: "a"})[0].Err)
 	k.troubled("a position that the queue does not have is no loss", "")
 	// An erased queue has nothing.
-	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"}))
+	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(),
+		delivery.Order{Queue: "b", Op: "e", Reason: "a test"}))
 	k.eagerly(map[string]int64{"b": 2})
 	k.gets()
 }
@@ -272,10 +280,13 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 			return k.queues.tables.Do(ctx, r)
 		})
 		clock := func() time.Time { return k.now }
-		sorter := check.Get(cursor.New(k.queues.on(queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
-		return check.Get(delivery.New(k.store, sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
+		sorter := check.Get(cursor.New(k.queues.on(queues),
+			&cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+		return check.Get(delivery.New(k.store, sorter,
+			&delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
 	}
-	check.Fails(t, check.Err(invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First))), killed)
+	check.Fails(t,
+		check.Err(invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First))), killed)
 	for n := 0; k.standing("q").Starting != ""; n++ {
 		check.Need(t, n != 4, "after %d invocations it still starts: %+v", n, k.standing("q"))
 		done := invocation(4).Deliver(t.Context(), "q", k.reader(), -1)
@@ -310,7 +321,8 @@ func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
 	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
 	const consumers = 10
 	for n := range consumers {
-		c := delivery.Consumer{Queue: "q", Name: fmt.Sprint("c", n), State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}}
+		c := delivery.Consumer{Queue: "q", Name: fmt.Sprint("c", n), State: delivery.Idle,
+			Control: delivery.Control{Starting: "op", LastOp: "op"}}
 		check.Get2(k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), c))
 	}
 	k.slow("messages", "", 3*time.Second)
@@ -339,7 +351,8 @@ func newWoken(t *testing.T, seqs ...int64) *woken {
 	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues), ddbtest.NewMeter(w.consumers)
 	w.store = w.storeOn(w.consumersMeter.Do)
 	clock := func() time.Time { return w.now }
-	w.sorter = check.Get(cursor.New(w.queues.on(w.queuesMeter), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+	w.sorter = check.Get(cursor.New(w.queues.on(w.queuesMeter),
+		&cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
 	w.d = check.Get(delivery.New(w.store, w.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: clock,
 		WakeUp: func(queue, consumer string, due time.Time) {
@@ -414,7 +427,8 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	w.pass(time.Minute)
 	w.wake(delivery.SweepReport{}, "1m0.001s", 1) // it is good until then
 	w.pass(time.Millisecond)
-	w.wake(delivery.SweepReport{Notified: 1, Cancelled: 1}, "", 7) // with the row of a consumer whose worker died
+	// with the row of a consumer whose worker died
+	w.wake(delivery.SweepReport{Notified: 1, Cancelled: 1}, "", 7)
 	w.ends("q", endedCaughtUp)
 	w.gets("q 1,2 #2")
 	w.wake(delivery.SweepReport{}, "", 2)

@@ -55,7 +55,8 @@ func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
-	if o.MaxAttempts < request.MinAttempts || o.DeleteLimit < 1 || o.LagAfter < 0 || o.SettleWithin < time.Minute {
+	if o.MaxAttempts < request.MinAttempts || o.DeleteLimit < 1 || o.LagAfter < 0 ||
+		o.SettleWithin < time.Minute {
 		return o, errors.New("maxAttempts must be 2 or more, settleWithin a minute or more, limits and times positive")
 	}
 	return o, nil
@@ -121,7 +122,8 @@ const (
 
 func (r *SweepReport) whole(round cursor.Round) {
 	seen := round.Seen
-	r.Lagging, r.Blocked, r.Paused = seen.Count(tallyLagging), seen.Count(tallyBlocked), seen.Count(tallyPaused)
+	r.Lagging, r.Blocked, r.Paused = seen.Count(tallyLagging), seen.Count(tallyBlocked),
+		seen.Count(tallyPaused)
 	r.Missing, r.OldestLag = seen.Count(tallyMissing), seen.Longest(tallyLag)
 	r.InDoubt, r.Quarantined = seen.Count(tallyInDoubt), seen.Count(tallyQuarantined)
 }
@@ -194,7 +196,9 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 		return failed
 	}
 	it := seen
-	if slices.ContainsFunc(consumers, func(c Consumer) bool { return c.State != Idle || c.Delivered < seen.Position }) {
+	if slices.ContainsFunc(consumers, func(c Consumer) bool {
+		return c.State != Idle || c.Delivered < seen.Position
+	}) {
 		// A position read after the consumers: nobody is ahead of it.
 		var err error
 		if it, err = r.sorter.Status(ctx, seen.Queue); err != nil {
@@ -222,7 +226,8 @@ func (r *sweepRun) inTurn(consumers []Consumer) []Consumer {
 
 // seeTo handles the consumers of a queue, and wakes its reader up where one of them lacks
 // something, or missing says so.
-func (r *sweepRun) seeTo(ctx context.Context, consumers []Consumer, it cursor.Cursor, missing bool) error {
+func (r *sweepRun) seeTo(ctx context.Context, consumers []Consumer, it cursor.Cursor,
+	missing bool) error {
 	lags, err := r.each(ctx, consumers, it)
 	errs := []error{err}
 	if lags || missing {
@@ -237,7 +242,8 @@ func (r *sweepRun) seeTo(ctx context.Context, consumers []Consumer, it cursor.Cu
 
 // each handles the consumers of a queue, and reports whether one lacks something, as one may for
 // which there is no time in the queue's turn.
-func (r *sweepRun) each(ctx context.Context, consumers []Consumer, it cursor.Cursor) (lags bool, err error) {
+func (r *sweepRun) each(ctx context.Context, consumers []Consumer,
+	it cursor.Cursor) (lags bool, err error) {
 	var errs []error
 	for i, c := range consumers {
 		switch {
@@ -278,7 +284,8 @@ func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
 const sweepTurn = 5 * time.Second
 
 // consumer handles one consumer, and reports whether it lacks something.
-func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (behind bool, err error) {
+func (r *sweepRun) consumer(ctx context.Context, c Consumer,
+	it cursor.Cursor) (behind bool, err error) {
 	now := r.now()
 	if c.Starting != "" {
 		if r.startUntil.IsZero() {
@@ -349,7 +356,8 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 		r.noteMore(ctx, rowOf(trouble.Failing, c, failingSince(c)))
 	}
 	if fails(c, r.options.reader(c.Name).MaxAttempts) {
-		err = errors.Join(err, r.announce(ctx, newAnnouncement(consumerFailing, c, it.Position, failingSince(c), now)))
+		err = errors.Join(err,
+			r.announce(ctx, newAnnouncement(consumerFailing, c, it.Position, failingSince(c), now)))
 	}
 	switch {
 	case err != nil:
@@ -371,7 +379,8 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 
 // waiting looks at the message that a consumer gets next, below the queue's position: since when it
 // waits, or that it is not stored any more. 1 read or 2.
-func (d *Deliverer) waiting(ctx context.Context, c Consumer) (since time.Time, missing bool, err error) {
+func (d *Deliverer) waiting(ctx context.Context,
+	c Consumer) (since time.Time, missing bool, err error) {
 	for m, err := range d.sorter.Read(ctx, c.Queue, c.Delivered, c.Delivered+1) {
 		if isA[*cursor.MissingError](err) {
 			return time.Time{}, true, nil

@@ -70,11 +70,13 @@ func (s *consumerSweep) comeTo(queue string, full bool) bool {
 
 // visit handles the consumers of a queue. The next round looks at one that failed again: because it
 // was notified, else because it looks as far back as this one.
-func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, seen *tally.Tally) error {
+func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool,
+	seen *tally.Tally) error {
 	if it.Erased() || !s.comeTo(it.Queue, full) {
 		return nil // erase handles it
 	}
-	run := &sweepRun{Deliverer: s.deliverer, options: s.options, seen: seen, until: s.deliverer.now().Add(sweepTurn)}
+	run := &sweepRun{Deliverer: s.deliverer, options: s.options, seen: seen,
+		until: s.deliverer.now().Add(sweepTurn)}
 	run.report.Queues++
 	err := run.queue(ctx, it)
 	if isErased(err, it.Queue) {
@@ -113,7 +115,8 @@ func (s *consumerSweep) goOn(ctx context.Context) {
 	s.rest = nil
 	s.deliverer.forEach(len(rest), func(i int) {
 		run, left, more := rest[i], rest[i].left, rest[i].more
-		run.report, run.seen, run.until, run.left, run.more = SweepReport{}, &tally.Tally{}, time.Time{}, nil, false
+		run.report, run.seen, run.until, run.left, run.more = SweepReport{}, &tally.Tally{}, time.Time{},
+			nil, false
 		_, err := run.each(ctx, left, run.at)
 		if more {
 			err = errors.Join(err, run.retire(ctx, run.at))

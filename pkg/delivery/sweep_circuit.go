@@ -153,7 +153,8 @@ func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) e
 		return err
 	}
 	next, err := run.circuit(ctx, e)
-	for err == nil && e.Circuit.Waking && !next.IsZero() && !next.After(run.now()) && run.hasTime(ctx, time.Time{}, wakeTurn+run.margin) {
+	for err == nil && e.Circuit.Waking && !next.IsZero() && !next.After(run.now()) &&
+		run.hasTime(ctx, time.Time{}, wakeTurn+run.margin) {
 		// However many wait: wake-ups follow one another ten times at most.
 		if e, err = s.deliverer.store.Health(ctx, name, true); err == nil {
 			next, err = run.circuit(ctx, e)

@@ -29,10 +29,11 @@ func (k *desk) dues() *[]time.Duration {
 // seesTo handles the circuit, and checks what was done, and when it is due next.
 func (k *desk) seesTo(want delivery.SweepReport, next time.Duration) {
 	k.t.Helper()
-	report, due := check.Get2(k.d.Wake(k.t.Context(), "", "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
-		k.announced = append(k.announced, a)
-		return nil
-	}}))
+	report, due := check.Get2(k.d.Wake(k.t.Context(), "", "c",
+		delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+			k.announced = append(k.announced, a)
+			return nil
+		}}))
 	check.Is(k.t, cmp.Diff(want, report), "")
 	if due.IsZero() != (next == 0) || next != 0 && due.Sub(k.now).Truncate(time.Second) != next {
 		k.t.Errorf("the next is due in %s, want %s", due.Sub(k.now), next)
@@ -103,15 +104,17 @@ func TestAShortOutageIsNotAnnounced(t *testing.T) {
 func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 	ids := map[string]bool{}
 	wake := func(k *desk) error {
-		_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
-			ids[a.ID] = true
-			return nil
-		}})
+		_, _, err := k.d.Wake(t.Context(), "", "c",
+			delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+				ids[a.ID] = true
+				return nil
+			}})
 		return err
 	}
 	everyFault(t, openDesk, func(k *desk) { clear(ids); _ = wake(k) }, func(k *desk, what string) {
 		err := wake(k)
-		check.That(t, err == nil && len(ids) == 1 && k.circuit().Announced, "%s: %v, announced %v", what, err, ids)
+		check.That(t, err == nil && len(ids) == 1 && k.circuit().Announced, "%s: %v, announced %v", what,
+			err, ids)
 	})
 	k := newDesk(t)
 	_, _, err := k.d.Wake(t.Context(), "", "no name", delivery.SweepOptions{})
@@ -123,9 +126,10 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 func TestProbesWithoutAnnouncements(t *testing.T) {
 	k := openDesk(t)
 	k.probeDue()
-	did, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
-		return errNo
-	}})
+	did, _, err := k.d.Wake(t.Context(), "", "c",
+		delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
+			return errNo
+		}})
 	check.That(t, err != nil && did.Notified != 0, "%+v, %v", did, err)
 }
 
@@ -169,7 +173,8 @@ func TestALateRowOfACircuit(t *testing.T) {
 	k.same("late", k.open(), nil)
 	// And queues of which it is noted that late that they are held back.
 	for _, queue := range []string{"q", "never put to"} {
-		k.must(k.trouble().Put(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", Since: k.now, N: row[0].N}))
+		k.must(k.trouble().Put(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue,
+			Consumer: "c", Since: k.now, N: row[0].N}))
 	}
 	o.Readers = []delivery.Reader{{Name: "c"}}
 	k.sweep(o)
@@ -202,7 +207,9 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k := openDesk(t)
 	k.hands("q", endedCircuitOpen)
-	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
+	o := delivery.SweepOptions{
+		Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}},
+	}
 	for range 10 {
 		_, next := check.Get2(k.d.Wake(t.Context(), "", "c", o))
 		if next.IsZero() {
@@ -256,7 +263,8 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 			e := k.health()
 			k.now = e.Circuit.Closed.Add(time.Minute)
 			check.That(t, !e.Circuit.Waking, "%s: %+v", name, e.Circuit)
-			check.That(t, len(e.Failing) == c.fails && e.FailingSince.IsZero() == (c.fails == 0) && e.TakenAt.IsZero(), "%s: %+v", name, e)
+			check.That(t, len(e.Failing) == c.fails && e.FailingSince.IsZero() == (c.fails == 0) &&
+				e.TakenAt.IsZero(), "%s: %+v", name, e)
 			k.put("r", 1)
 			k.hands("r", endedFailed)
 			check.Is(t, k.circuit().Open(), (c.fails > 0), name)
@@ -273,10 +281,13 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	queues := names("r", 20)
 	k.holds(queues...)
 	for _, queue := range queues[10:] { // their rows are lost
-		k.must(k.trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
+		k.must(k.trouble().Delete(t.Context(),
+			trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c",
+				N: k.circuit().Opened.UnixMilli()}))
 	}
 	check.Get(k.d.Create(t.Context(), "r0", "other", delivery.First))
-	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
+	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1},
+		Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
 	rounds := func(n int) (woken []string) {
 		t.Helper()
 		return k.woken(queues, func() {

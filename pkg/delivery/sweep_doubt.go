@@ -12,7 +12,8 @@ import (
 // doubts handles a claim whose end is unknown: one that was prepared, and whose lease is over, and
 // those in quarantine. It returns the consumer as it is then, and whether it must be looked at
 // again although it lacks nothing.
-func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, bool, error) {
+func (r *sweepRun) doubts(ctx context.Context, c Consumer,
+	it cursor.Cursor) (Consumer, bool, error) {
 	now := r.now()
 	if c.State == Prepared && c.LeaseUntil.Before(ddb.ToMillis(now)) {
 		marked, _, err := r.store.MarkInDoubt(ctx, c, now)
@@ -21,7 +22,8 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 		}
 		c = marked
 	}
-	if old := now.Add(-r.options.SettleWithin); c.State == InDoubt && c.LeaseUntil.Before(ddb.ToMillis(old)) {
+	if old := now.Add(-r.options.SettleWithin); c.State == InDoubt &&
+		c.LeaseUntil.Before(ddb.ToMillis(old)) {
 		aside, _, err := r.store.Quarantine(ctx, c, old)
 		if err != nil {
 			return c, true, err
@@ -51,7 +53,8 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 
 func newDoubt(kind string, c Consumer, q Quarantined, position int64, now time.Time) Announcement {
 	a := newAnnouncement(kind, c, position, q.Since, now)
-	a.ID = fmt.Sprintf("%s/%d/%s/%d/%s/%v/%s", kind, len(c.Queue), c.Queue, len(c.Name), c.Name, q.Token, q.State)
+	a.ID = fmt.Sprintf("%s/%d/%s/%d/%s/%v/%s", kind, len(c.Queue), c.Queue, len(c.Name), c.Name,
+		q.Token, q.State)
 	a.Token, a.From, a.To, a.State = q.Token, q.From, q.To, q.State
 	return a
 }

@@ -35,7 +35,8 @@ func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
 
 // deleteUpTo deletes up to a seq, for as long as the queue has time, and reports whether there may
 // be more.
-func (r *sweepRun) deleteUpTo(ctx context.Context, queue string, upTo int64) (more bool, err error) {
+func (r *sweepRun) deleteUpTo(ctx context.Context, queue string,
+	upTo int64) (more bool, err error) {
 	for left := r.options.DeleteLimit; left > 0; left -= retireStep {
 		step := min(left, retireStep)
 		deleted, err := r.sorter.Inside(queuelog.Inside{}).DeleteUpTo(ctx, queue, upTo, step)

@@ -117,14 +117,16 @@ func TestAnnouncements(t *testing.T) {
 	for range 3 {
 		report := k.everyFive()
 		want.Age = k.now.Sub(since)
-		if diff := cmp.Diff([]delivery.Announcement{want}, k.announced); diff != "" || report.Blocked != 1 || report.Announced != 1 {
+		if diff := cmp.Diff([]delivery.Announcement{want}, k.announced); diff != "" ||
+			report.Blocked != 1 || report.Announced != 1 {
 			t.Errorf("%+v; announced (-want +got):\n%s", report, diff)
 		}
 	}
 	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
 	// It lags by what came long ago.
 	k.everyFive()
-	want = delivery.Announcement{Kind: "consumer.lags", ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
+	want = delivery.Announcement{Kind: "consumer.lags", ID: "consumer.lags/1/q/1/c/3/0", Queue: "q",
+		Consumer: "c", Delivered: 2, Position: 3}
 	only := cmpopts.IgnoreFields(delivery.Announcement{}, "Since", "Age")
 	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")
 	k.queues.lose("q", 3)
@@ -145,10 +147,12 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 	k.ends("other", endedCaughtUp)
 	k.put("other", 2)
 	k.pass(5 * time.Minute)
-	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
-		return errors.New("nobody listens")
-	}})
-	check.That(t, err != nil && strings.Contains(err.Error(), "nobody listens") && report.Failed == 1 && report.Announced == 0 && report.Notified != 0,
+	report, err := k.d.Sweep(t.Context(),
+		delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
+			return errors.New("nobody listens")
+		}})
+	check.That(t, err != nil && strings.Contains(err.Error(), "nobody listens") &&
+		report.Failed == 1 && report.Announced == 0 && report.Notified != 0,
 		"%+v, error %v", report, err)
 	k.everyFive()
 	check.That(t, len(k.announced) == 1, "announced %+v, want it once more", k.announced)
@@ -157,7 +161,8 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 // TestSweepLooksAgainWhereItFailed: a queue that it fails on holds up no other, and is not left to
 // the daily round, whether it could be notified or not.
 func TestSweepLooksAgainWhereItFailed(t *testing.T) {
-	for name, fails := range map[string][]string{"cursor": {"cursor"}, "cursor and notify": {"cursor", "notify"}} {
+	for name, fails := range map[string][]string{"cursor": {"cursor"},
+		"cursor and notify": {"cursor", "notify"}} {
 		t.Run(name, func(t *testing.T) {
 			k := newDesk(t)
 			for _, queue := range []string{"bad", "well"} {
@@ -203,7 +208,8 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	check.Is(t, sweep().Deleted, 0)
 	k.pass(cursor.DeleteAfter)
 	check.Is(t, sweep().Deleted, 2)
-	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
+	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(),
+		queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
 	check.That(t, len(page.Messages) == 3 && page.Messages[0].Seq == 3, "%+v is left", page.Messages)
 	// No consumer is set back behind it.
 	invalid(t, check.Err(k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))), "start")
@@ -295,7 +301,9 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 	report := k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
 	check.That(t, other <= 6*time.Second && read == consumers,
 		"the other queue is seen after %s, %d of %d consumers in all; want a turn, and all", other, read, consumers)
-	ofMany := slices.DeleteFunc(k.announced, func(a delivery.Announcement) bool { return a.Queue != "many" })
+	ofMany := slices.DeleteFunc(k.announced, func(a delivery.Announcement) bool {
+		return a.Queue != "many"
+	})
 	check.That(t, report.Notified == 2 && len(ofMany) == 100, "%+v, %d announced", report, len(ofMany))
 }
 
@@ -331,7 +339,8 @@ func TestDeletingHasATurn(t *testing.T) {
 	k.ends("other", endedCaughtUp)
 	k.put("other", 2)
 	options := delivery.SweepOptions{Delete: true, Sorter: cursor.SweepOptions{Segments: 1}}
-	k.sweep(delivery.SweepOptions{Delete: true}) // from here on only the round of the gaps is due, and the floor has risen
+	// from here on only the round of the gaps is due, and the floor has risen
+	k.sweep(delivery.SweepOptions{Delete: true})
 	k.pass(cursor.DeleteAfter)
 	k.must(k.sorter.Notify(t.Context(), "many"))
 	k.must(k.sorter.Notify(t.Context(), "other"))

@@ -76,7 +76,8 @@ func (s *consumerSweep) endTroubles(ctx context.Context, page []trouble.Row) {
 }
 
 // isOver reports whether a queue, or a consumer, is not in the state of a row any more.
-func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, options SweepOptions) (bool, error) {
+func (d *Deliverer) isOver(ctx context.Context, row trouble.Row,
+	options SweepOptions) (bool, error) {
 	if row.State == trouble.Gap {
 		cur, err := d.queueOf(ctx, row)
 		return err == nil && (!cur.GapOpen() || cur.Position >= row.Seq), err
@@ -99,7 +100,8 @@ func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, options SweepOp
 
 // isServed reports whether the next message of a consumer is there, and is not old, whichever of
 // these the row is about.
-func (d *Deliverer) isServed(ctx context.Context, row trouble.Row, c Consumer, lagAfter time.Duration) (bool, error) {
+func (d *Deliverer) isServed(ctx context.Context, row trouble.Row, c Consumer,
+	lagAfter time.Duration) (bool, error) {
 	cur, err := d.queueOf(ctx, row)
 	if err != nil || cur.Position <= c.Delivered {
 		return err == nil, err

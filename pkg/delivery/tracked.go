@@ -33,7 +33,8 @@ func ChainOf(c Consumer) string {
 // is the tenant's.
 func (h Held) tag() string {
 	names := sha256.Sum256([]byte(h.data()))
-	tag := request.TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + h.Token.String()
+	tag := request.TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" +
+		h.Token.String()
 	if of, _ := tenant.Split(h.Queue); of != "" {
 		return tenant.Name(of, tag)
 	}
@@ -66,7 +67,8 @@ var errNoAcker = invalid.New(invalid.Missing, "acker", "is missing: a consumer i
 // after: the claim is taken over when its lease is over, and the chain times out.
 func (run *delivery) track(ctx context.Context, c Consumer, messages int) (xorack.Created, error) {
 	t := heldBy(c)
-	return run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{Edges: messages, Deadline: run.reader.Track, Data: t.data()})
+	return run.acker.Create(ctx, t.tag(),
+		&xorack.CreateOptions{Edges: messages, Deadline: run.reader.Track, Data: t.data()})
 }
 
 // giveUp fails the chain of a batch that was not handed over, so that nobody works for it in vain.
@@ -87,7 +89,8 @@ func (run *delivery) giveUp(ctx context.Context, root xorack.Edge, cause error) 
 //
 // Lost response: the delivery is repeated, and finds the claim deferred. Another did it first: the
 // claim has ended. We die before: the claim is taken over when its lease is over.
-func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until time.Time) (Consumer, error) {
+func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch,
+	until time.Time) (Consumer, error) {
 	run.tell(batch, time.Time{}, nil)
 	if run.probe > 0 {
 		run.closes(ctx, run.learnt) // the sink took it: what becomes of the work is another matter
@@ -159,7 +162,8 @@ func (d *Deliverer) endChain(ctx context.Context, c Consumer, chain xorack.Chain
 // endAs ends a claim as its chain ended: one that is done is a commit, every other end a failure.
 // Anybody may repeat it: the token says whose claim it is. A message that failed as often as it may
 // is blocked before its next attempt.
-func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
+func (d *Deliverer) endAs(ctx context.Context, c Consumer,
+	chain xorack.Chain) (Consumer, bool, error) {
 	if chain.End() == xorack.Done {
 		seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
 		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{})
@@ -177,7 +181,8 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 }
 
 // failDeferred gives a deferred claim back, and notes that its message is tried again.
-func (d *Deliverer) failDeferred(ctx context.Context, c Consumer, why string) (Consumer, bool, error) {
+func (d *Deliverer) failDeferred(ctx context.Context, c Consumer,
+	why string) (Consumer, bool, error) {
 	after, made, err := d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
 	if made && after.Exists() {
 		d.store.Note(ctx, c, after)
@@ -193,7 +198,8 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) reque
 		RetryAt: now.Add(request.RetryAfter(c.ownAttempts(), request.DefaultRetries)),
 	}
 	failure.Last = c.Last.With(attemptOf(c, now, 0, why, 0))
-	d.count(ctx, failed{Consumer: c, good: goodFor(request.DefaultRetries, request.DefaultProbes)}, &failure)
+	d.count(ctx, failed{Consumer: c, good: goodFor(request.DefaultRetries, request.DefaultProbes)},
+		&failure)
 	return failure
 }
 
@@ -202,7 +208,8 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) reque
 //
 // Lost response: the repeat finds the claim ended. Another ended it first: the stored consumer says
 // how. We die right after the end: the sweep wakes the consumer up.
-func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, why string) (after Consumer, made bool, err error) {
+func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool,
+	why string) (after Consumer, made bool, err error) {
 	if commit {
 		after, made, err = d.commitDeferred(ctx, c)
 	} else {

@@ -170,7 +170,8 @@ func TestAnEndGoesWrong(t *testing.T) {
 		k.ends(endedDeferred)
 		k.works(k.edges...)
 		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
-		check.Fails(t, check.Err(k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil))), errFlaky)
+		check.Fails(t,
+			check.Err(k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil))), errFlaky)
 		before := k.notified()
 		k.pass(time.Second)
 		k.finishes()
@@ -182,7 +183,8 @@ func TestAnEndGoesWrong(t *testing.T) {
 		done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1)
 		check.That(t, errors.Is(done.Err, errFlaky), "error %v", done.Err)
 		k.ends(endedWait)
-		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
+		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled ||
+			c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
 		}
 	}
@@ -248,16 +250,19 @@ func TestALongQueueNameIsTracked(t *testing.T) {
 // it.
 func TestATenantsBatchIsItsOwn(t *testing.T) {
 	k := newTrackedDesk(t)
-	for queue, whose := range map[string]string{"@acme/orders": "@acme/delivery/", "orders": "delivery/", "@acme": "delivery/", "@a b/c": "delivery/"} {
+	for queue, whose := range map[string]string{"@acme/orders": "@acme/delivery/",
+		"orders": "delivery/", "@acme": "delivery/", "@a b/c": "delivery/"} {
 		k.put(queue, 1, 2)
 		k.to(k.reader(), queue, endedDeferred)
 		tag := k.edges[0].Tag()
-		check.That(t, strings.HasPrefix(tag, whose) && request.TracksBatch(tag) && delivery.ChainOf(k.standing(queue)) == tag,
+		check.That(t, strings.HasPrefix(tag, whose) && request.TracksBatch(tag) &&
+			delivery.ChainOf(k.standing(queue)) == tag,
 			"%s: the chain is %s, want it to begin with %s", queue, tag, whose)
 		of, name, _ := strings.Cut(tag, "delivery/")
 		for _, other := range []string{"@globex/delivery/", "delivery/", "@acme/delivery/"} {
 			if other != of+"delivery/" {
-				k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: other + name, Data: "c/" + queue, Recorded: xorack.Failed}))
+				k.must(k.d.Ender(nil)(t.Context(),
+					xorack.Chain{Tag: other + name, Data: "c/" + queue, Recorded: xorack.Failed}))
 			}
 		}
 		k.at(queue, 0, delivery.Started)
@@ -281,7 +286,8 @@ func TestOtherEndsGoOn(t *testing.T) {
 	})
 	check.Fails(t, ender(t.Context(), xorack.Chain{Tag: "order 7"}), errFlaky)
 	k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: "order 7"}))
-	for _, tag := range []string{"delivery/", "delivery/x/1-r", "delivery/x", "delivery/aaaaaaaaaaaaaaaaaaaaaa/x-r"} {
+	for _, tag := range []string{"delivery/", "delivery/x/1-r", "delivery/x",
+		"delivery/aaaaaaaaaaaaaaaaaaaaaa/x-r"} {
 		k.must(ender(t.Context(), xorack.Chain{Tag: tag, Data: "c/q"}))
 	}
 	check.That(t, fmt.Sprint(announced) == "[order 7]", "announced %q", announced)
@@ -360,7 +366,8 @@ func TestPoisonBlocksAlone(t *testing.T) {
 			check.That(t, !c.Deferred && c.Attempts == 3, "%+v", c)
 			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
 			k.fails = nil
-			check.Get(k.d.Operate(t.Context(), skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)))
+			check.Get(k.d.Operate(t.Context(),
+				skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)))
 			k.ends(endedDeferred)
 			k.works(k.edges...)
 			k.finishes()
@@ -413,7 +420,8 @@ func TestTrackIsChanged(t *testing.T) {
 		k.ends(endedDeferred)
 		c := k.at("q", 1, delivery.Started)
 		check.That(t, c.Deferred && c.Attempts == 2, "%+v; want a deferred claim, the second", c)
-		_, made, err := k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", old, delivery.Response{})
+		_, made, err := k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", old,
+			delivery.Response{})
 		check.That(t, err == nil && !made, "the old claim was committed: %v, error %v", made, err)
 	})
 }

@@ -53,7 +53,8 @@ func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
 	d.store.Note(ctx, before, after)
 	was := troubles(before)
 	for _, row := range troubles(after) {
-		if row.State != trouble.Failing && slices.Contains(was, row) { // the delivery that comes next knows better
+		// the delivery that comes next knows better
+		if row.State != trouble.Failing && slices.Contains(was, row) {
 			d.noteMore(ctx, row)
 		}
 	}

@@ -23,7 +23,8 @@ func (k *desk) rows() string {
 	for _, state := range append(trouble.States, trouble.HeldBy("c")) {
 		page, _ := check.Get2(k.trouble().Page(k.t.Context(), state, "", "", 0))
 		for _, row := range page {
-			all = append(all, fmt.Sprintf("%s %s|%s %s", row.State, row.Queue, row.Consumer, k.now.Sub(row.Since)))
+			all = append(all, fmt.Sprintf("%s %s|%s %s", row.State, row.Queue, row.Consumer,
+				k.now.Sub(row.Since)))
 		}
 	}
 	return strings.Join(all, ", ")
@@ -84,7 +85,8 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	k.deliver("q")
 	k.pass(time.Minute)
 	k.sweep(delivery.SweepOptions{})
-	check.Is(t, said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long), "a lag that lasts")
+	check.Is(t, said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long),
+		"a lag that lasts")
 	k.block("q", 2)
 	check.Is(t, said(trouble.Blocked), "2: no", "blocked")
 	row, _ := check.Get2(k.trouble().Row(t.Context(), trouble.Gap, "q", ""))
@@ -99,7 +101,8 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 		k.put(queue, 0)
 		k.deliver(queue)
 		for _, state := range all {
-			if row := (trouble.Row{State: state, Queue: queue, Consumer: "c", Since: k.now, N: 1 << 50}); state == trouble.Gap {
+			if row := (trouble.Row{State: state, Queue: queue, Consumer: "c", Since: k.now,
+				N: 1 << 50}); state == trouble.Gap {
 				row.Consumer = ""
 				k.must(k.trouble().Put(t.Context(), row))
 			} else if state != trouble.CircuitOpen {
@@ -108,7 +111,8 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 		}
 	}
 	check.Get(k.d.Operate(t.Context(), does("remove", orderOf("removed"))))
-	erased := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "erased", Reason: "why"}))
+	erased := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(),
+		delivery.Order{Queue: "erased", Reason: "why"}))
 	check.Get2(k.d.Inside(request.Inside{}).EraseMore(t.Context(), erased, nil))
 	k.troubled("removed and erased", "gap other| 0s, gap removed| 0s, lagging other|c 0s, blocked other|c 0s, failing other|c 0s, paused other|c 0s, in-doubt other|c 0s, "+
 		"quarantined other|c 0s, missing other|c 0s, replying other|c 0s, circuit-open c other|c 0s")
@@ -137,7 +141,8 @@ func TestTroubleOfGaps(t *testing.T) {
 	k.put("alert", 0, 2)
 	k.put("wait", 0, 2)
 	check.Get(k.sorter.Configure(t.Context(), "wait", cursor.Change{Policy: new(cursor.PolicyWait)}))
-	check.Get(k.sorter.Configure(t.Context(), "alert", cursor.Change{Policy: new(cursor.PolicyAlert), GapAfter: new(time.Minute)}))
+	check.Get(k.sorter.Configure(t.Context(), "alert",
+		cursor.Change{Policy: new(cursor.PolicyAlert), GapAfter: new(time.Minute)}))
 	k.sweep(delivery.SweepOptions{})
 	k.pass(4 * time.Second)
 	k.sweep(delivery.SweepOptions{})
@@ -191,7 +196,8 @@ func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 	}
 	clear(requests)
 	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
-	if c := k.standing("q"); c.State != delivery.Blocked || requests["put trouble"] != 1 || requests["trouble"] != 0 {
+	if c := k.standing("q"); c.State != delivery.Blocked || requests["put trouble"] != 1 ||
+		requests["trouble"] != 0 {
 		t.Errorf("%s: %v", c.State, requests)
 	}
 	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
@@ -205,7 +211,9 @@ func TestTroubleIsRepaired(t *testing.T) {
 	k := newDesk(t)
 	slow := time.Duration(0)
 	k.see = func(r ddb.Request) error {
-		if q, ok := r.(ddb.Query); ok && r.Name() == "list trouble" && !strings.Contains(q.Partition.Str(), "/") { // no tenants' shard
+		// no tenants' shard
+		if q, ok := r.(ddb.Query); ok && r.Name() == "list trouble" &&
+			!strings.Contains(q.Partition.Str(), "/") {
 			k.now = k.now.Add(slow)
 		}
 		return nil
@@ -220,7 +228,8 @@ func TestTroubleIsRepaired(t *testing.T) {
 	const states = 8
 	for i, state := range trouble.States[:states] {
 		for n := range 50 {
-			row := trouble.Row{State: state, Queue: []string{"fine", "none"}[n%2], Consumer: fmt.Sprintf("c%d", n), Since: k.now, N: 1}
+			row := trouble.Row{State: state, Queue: []string{"fine", "none"}[n%2],
+				Consumer: fmt.Sprintf("c%d", n), Since: k.now, N: 1}
 			if state == trouble.Gap {
 				row.Queue, row.Consumer = fmt.Sprintf("none%d", n), ""
 			}

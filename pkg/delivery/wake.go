@@ -57,7 +57,8 @@ func (d *Deliverer) schedule(done Delivery) {
 // those that it knows: it announces that it is open, or closed again, and wakes queues up for a
 // probe that is due. It returns when the circuit is to be seen to next: call it when
 // [Options].WakeCircuit said. One strong read where nothing is due.
-func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
+func (d *Deliverer) Wake(ctx context.Context, queue, consumer string,
+	options SweepOptions) (SweepReport, time.Time, error) {
 	o, err := options.withDefaults()
 	if queue != "" {
 		err = errors.Join(err, cursor.ValidateQueue(queue))

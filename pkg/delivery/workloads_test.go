@@ -28,7 +28,8 @@ import (
 // processes deliver, on tables in memory, what comes in to a sink that is away in one way or
 // another.
 
-var update = flag.Bool("update", false, "write the table of workloads into docs/how-to/webhooks-out.md")
+var update = flag.Bool("update", false,
+	"write the table of workloads into docs/how-to/webhooks-out.md")
 
 // moment is something that happens at a time.
 type moment struct {
@@ -189,8 +190,10 @@ func workloads() []workload {
 func newStage(t *testing.T, w workload) *stage {
 	t.Helper()
 	s := &stage{
-		world:    &world{now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), yielded: make(chan struct{}), random: rand.New(rand.NewPCG(1, uint64(len(w.name))))},
-		workload: w, t: t, put: map[string]time.Time{}, pending: map[string]time.Time{}, badAt: map[string]time.Time{},
+		world: &world{now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), yielded: make(chan struct{}),
+			random: rand.New(rand.NewPCG(1, uint64(len(w.name))))},
+		workload: w, t: t, put: map[string]time.Time{}, pending: map[string]time.Time{},
+		badAt: map[string]time.Time{},
 	}
 	s.began = s.now
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
@@ -256,7 +259,8 @@ func (s *stage) timer(what string, due time.Time, run func() time.Time) {
 }
 
 func (s *stage) options() delivery.SweepOptions {
-	return delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}}
+	return delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1},
+		Readers: []delivery.Reader{{Name: "c"}}}
 }
 
 func (s *stage) wake(queue string, due time.Time) {
@@ -340,7 +344,8 @@ func (s *stage) run() (blocked int) {
 		case c.State == delivery.Blocked && !s.isBad(c.Queue):
 			blocked++
 		case c.State != delivery.Blocked && c.Delivered != at.Position:
-			s.t.Errorf("%s is %s at %d of %d in the end: %+v", nameOf(i), c.State, c.Delivered, at.Position, c)
+			s.t.Errorf("%s is %s at %d of %d in the end: %+v", nameOf(i), c.State, c.Delivered, at.Position,
+				c)
 		}
 	}
 	return blocked
@@ -365,12 +370,14 @@ func (s *stage) row(blocked int) string {
 		check.That(s.t, !at.IsZero(), "the bad message of %s is not blocked", nameOf(i))
 		bad = max(bad, at.Sub(s.began))
 	}
-	return fmt.Sprintf("| %s | %d | %s | %s | %d | %s |\n", s.name, blocked, short(s.longest, s.away+s.bad > 0 && max(s.away, s.bad) < s.queues),
+	return fmt.Sprintf("| %s | %d | %s | %s | %d | %s |\n", s.name, blocked,
+		short(s.longest, s.away+s.bad > 0 && max(s.away, s.bad) < s.queues),
 		short(s.back, s.away > 0 && blocked == 0), s.calls, short(bad, s.bad > 0))
 }
 
 // The table in the documentation stands between these.
-const tablePage, tableFrom, tableTo = "../../docs/how-to/webhooks-out.md", "<!-- counted: workloads -->\n", "<!-- end -->"
+const tablePage, tableFrom, tableTo = "../../docs/how-to/webhooks-out.md",
+	"<!-- counted: workloads -->\n", "<!-- end -->"
 
 // TestWorkloads: what each way of being away costs is as docs/how-to/webhooks-out.md has it: go
 // test -run TestWorkloads -update writes it.

@@ -34,11 +34,13 @@ func TestOutcomes(t *testing.T) {
 		check.Is(t, outcomes(t, futures), "advanced 409 parked 410 400 waiting dropped")
 		var refused *producer.RefusedError
 		_, err := futures[1].Wait(t.Context())
-		if want := (producer.RefusedError{Status: 409, Outcome: "conflict", Detail: "another"}); !errors.As(err, &refused) || *refused != want {
+		if want := (producer.RefusedError{Status: 409, Outcome: "conflict",
+			Detail: "another"}); !errors.As(err, &refused) || *refused != want {
 			t.Errorf("%+v, want %+v", err, want)
 		}
 		_, err = futures[4].Wait(t.Context())
-		if want := (producer.RefusedError{Status: 400, Code: "missing", Detail: "seq"}); !errors.As(err, &refused) || *refused != want {
+		if want := (producer.RefusedError{Status: 400, Code: "missing", Detail: "seq"}); !errors.As(err,
+			&refused) || *refused != want {
 			t.Errorf("%+v, want %+v", err, want)
 		}
 		r, _ := futures[5].Wait(t.Context())
@@ -73,7 +75,8 @@ func TestFull(t *testing.T) {
 
 // inLine answers as a queue in arrival order does: what is not next is ahead, but for what a case
 // has fail.
-func inLine(fails func(m message) bool) func(context.Context, int, []message) (producer.Answer, error) {
+func inLine(fails func(m message) bool) func(context.Context, int,
+	[]message) (producer.Answer, error) {
 	position := int64(0)
 	return func(_ context.Context, _ int, m []message) (producer.Answer, error) {
 		return say(m, func(m message) string {
@@ -104,7 +107,8 @@ func TestAhead(t *testing.T) {
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1), numbered("a", 2))
 		bubble.Sleep(20 * time.Millisecond)
-		futures = append(futures, send(t, p, numbered("a", 3), numbered("a", 4), numbered("a", 5), numbered("a", 6))...)
+		futures = append(futures, send(t, p, numbered("a", 3), numbered("a", 4), numbered("a", 5),
+			numbered("a", 6))...)
 		check.Is(t, outcomes(t, futures), strings.Repeat("advanced ", 5)+"advanced")
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -296,7 +300,8 @@ func TestRepeatDoesNotLinger(t *testing.T) {
 // TestBackOff: waits grow from MinBackOff to MaxBackOff, each give or take a half, and a success
 // starts them anew. What is full waits in the same way.
 func TestBackOff(t *testing.T) {
-	for name, result := range map[string]string{"fails": `{"status":503}`, "full": `{"status":429,"outcome":"full"}`} {
+	for name, result := range map[string]string{"fails": `{"status":503}`,
+		"full": `{"status":429,"outcome":"full"}`} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &api{each: func(n int, _ message) string {
 				if n == 8 {
@@ -312,7 +317,8 @@ func TestBackOff(t *testing.T) {
 			for i, about := range []time.Duration{1, 2, 4, 4, 4, 4, 4, 4, 0, 1} {
 				waited := a.at[i+1].Sub(a.at[i])
 				distinct[waited] = true
-				if least, most := about*time.Second/2, about*time.Second*3/2+20*time.Millisecond; waited < least || waited > most {
+				if least, most := about*time.Second/2,
+					about*time.Second*3/2+20*time.Millisecond; waited < least || waited > most {
 					t.Errorf("%s: %v before try %d, want %v to %v", name, waited, i+2, least, most)
 				}
 			}
@@ -356,7 +362,8 @@ func TestLinger(t *testing.T) {
 		bubble.Sleep(2 * time.Millisecond)
 		check.Is(t, outcomes(t, send(t, p, numbered("c", 1))), "advanced")
 		want(t, a, "a1 a2 b1", "c1")
-		if first, second := a.at[0].Sub(began), a.at[1].Sub(began); first != 10*time.Millisecond || second != 16*time.Millisecond {
+		if first, second := a.at[0].Sub(began), a.at[1].Sub(began); first != 10*time.Millisecond ||
+			second != 16*time.Millisecond {
 			t.Errorf("sent after %v and %v", first, second)
 		}
 	})
@@ -379,7 +386,8 @@ func TestFullBatch(t *testing.T) {
 		for _, r := range a.requests {
 			sizes = append(sizes, len(r))
 		}
-		if took := time.Since(began); !slices.Equal(sizes, []int{25, 25, 10}) || took != 3*time.Second || a.beside {
+		if took := time.Since(began); !slices.Equal(sizes, []int{25, 25, 10}) || took != 3*time.Second ||
+			a.beside {
 			t.Errorf("batches of %v after %v, side by side: %t", sizes, took, a.beside)
 		}
 		synctest.Wait()
@@ -398,7 +406,8 @@ func TestBytes(t *testing.T) {
 			m.Body = []byte(`"` + strings.Repeat("x", size) + `"`)
 			return m
 		}
-		futures := send(t, p, large("a", 1, 30<<10), large("a", 2, 30<<10), large("a", 3, 30<<10), large("b", 1, 30<<10), large("c", 1, 100<<10))
+		futures := send(t, p, large("a", 1, 30<<10), large("a", 2, 30<<10), large("a", 3, 30<<10),
+			large("b", 1, 30<<10), large("c", 1, 100<<10))
 		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced advanced")
 		for _, messages := range a.requests {
 			size := 0
@@ -436,7 +445,8 @@ func TestBatchesStayWhole(t *testing.T) {
 			}
 			bubble.Sleep(time.Second) // the linger is over, and no answer is there
 			check.Is(t, len(a.sent()), 3, name, each.messages)
-			if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second+10*time.Millisecond {
+			if err := p.Flush(t.Context()); err != nil ||
+				time.Since(began) != time.Second+10*time.Millisecond {
 				t.Errorf("%s: %v after %v", name, err, time.Since(began))
 			}
 		})

@@ -82,7 +82,8 @@ func (p *Producer) nextDue() (next time.Time) {
 func (p *Producer) compose(now time.Time) *call {
 	shared := p.mayShare() && p.well.isDue(now)
 	switch {
-	case p.mayAlone() && p.troubled.isDue(now) && (!shared || !p.well[0].due.Before(p.troubled[0].due)):
+	case p.mayAlone() && p.troubled.isDue(now) &&
+		(!shared || !p.well[0].due.Before(p.troubled[0].due)):
 		c := &call{alone: true}
 		p.add(c, p.troubled[0], now)
 		p.underway++
@@ -149,7 +150,8 @@ func (p *Producer) request(c *call) {
 		case refused:
 			p.settle(f, Result{}, v.err)
 		default:
-			if p.options.GiveUpAfter > 0 && p.sending.Err() == nil && time.Since(f.at) >= p.options.GiveUpAfter {
+			if p.options.GiveUpAfter > 0 && p.sending.Err() == nil &&
+				time.Since(f.at) >= p.options.GiveUpAfter {
 				judged.of[i].fate = refused
 				p.settle(f, Result{}, fmt.Errorf("%w after %d tries: %w", ErrGaveUp, f.tries, v.err))
 			}

@@ -28,11 +28,10 @@
 // Each message is sent until it is answered for good, under the same seq, key or id, so that a
 // repeat is a duplicate: a request without an answer, one answered 401, 403, 404, 408, 429 or 5xx,
 // and in an answered one each message with 429 or 5xx. A message that can never be accepted (400,
-// 409,
-// 410) fails alone, with a [RefusedError]. One that is ahead of a queue in arrival order goes again behind
-// the one that is next, where this producer has that; else its error has the queue's position. A
-// message that is full, that is, too far ahead of its queue, is set aside and sent again later, so
-// that those behind it, among which is the one that is missing, go on.
+// 409, 410) fails alone, with a [RefusedError]. One that is ahead of a queue in arrival order goes
+// again behind the one that is next, where this producer has that; else its error has the queue's
+// position. A message that is full, that is, too far ahead of its queue, is set aside and sent
+// again later, so that those behind it, among which is the one that is missing, go on.
 //
 // A queue whose request failed, or took longer than a tenth of [Options.RequestTimeout], goes in
 // requests of its own until one goes well. All such queues together have at most half of

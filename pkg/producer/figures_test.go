@@ -19,7 +19,8 @@ func TestLingerFigures(t *testing.T) {
 	for _, c := range []struct {
 		queues int
 		linger time.Duration
-	}{{1, 10 * time.Millisecond}, {4, 20 * time.Millisecond}, {16, 10 * time.Millisecond}, {16, 50 * time.Millisecond}, {16, 100 * time.Millisecond}} {
+	}{{1, 10 * time.Millisecond}, {4, 20 * time.Millisecond}, {16, 10 * time.Millisecond},
+		{16, 50 * time.Millisecond}, {16, 100 * time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &api{}
 			p := newProducer(t, a, &producer.Options{Linger: c.linger})

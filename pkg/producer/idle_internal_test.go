@@ -21,7 +21,8 @@ func (g gate) Put(ctx context.Context, body []byte) (Answer, error) {
 		return Answer{}, ctx.Err()
 	}
 	results := strings.Repeat(`{"status":200},`, strings.Count(string(body), `{"queue":`))
-	return Answer{Status: 200, Body: []byte(`{"results":[` + strings.TrimSuffix(results, ",") + `]}`)}, nil
+	return Answer{Status: 200, Body: []byte(`{"results":[` + strings.TrimSuffix(results, ",") + `]}`)},
+		nil
 }
 
 // TestIdleQueues: no more than maxIdle queues with nothing to send are remembered, and a queue that

@@ -83,14 +83,16 @@ func (j *judgement) results(c *call, a Answer) error {
 		case r.Status == http.StatusTooManyRequests:
 			*v = verdict{fate: aside, err: fmt.Errorf("%s: %s", cmp.Or(r.Outcome, "429"), r.Detail)}
 		case r.Status >= http.StatusMultipleChoices:
-			refusal := &RefusedError{Status: r.Status, Outcome: cursor.Outcome(r.Outcome), Code: r.Code, Detail: r.Detail}
+			refusal := &RefusedError{Status: r.Status, Outcome: cursor.Outcome(r.Outcome), Code: r.Code,
+				Detail: r.Detail}
 			*v = verdict{fate: refused, err: refusal}
 			if refusal.Outcome == cursor.Ahead {
 				refusal.Position = int64(r.New)
 				v.ahead, v.position = true, refusal.Position
 			}
 		default:
-			*v = verdict{fate: accepted, result: Result{cursor.Outcome(r.Outcome), int64(r.Seq), r.Late, r.SettlesAt}}
+			*v = verdict{fate: accepted,
+				result: Result{cursor.Outcome(r.Outcome), int64(r.Seq), r.Late, r.SettlesAt}}
 		}
 	}
 	return nil
@@ -136,7 +138,8 @@ func (j *judgement) invalid(c *call, problem *client.Problem) {
 			continue
 		}
 		found = true
-		j.of[i] = verdict{fate: refused, err: &RefusedError{Status: problem.Status, Code: string(e.Code), Field: field, Detail: e.Detail}}
+		j.of[i] = verdict{fate: refused, err: &RefusedError{Status: problem.Status, Code: string(e.Code),
+			Field: field, Detail: e.Detail}}
 	}
 	if !found {
 		j.smaller(c, problem)

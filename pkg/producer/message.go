@@ -49,7 +49,8 @@ type Message struct {
 // check reports the first field that is out of its bounds, as an [invalid.Error]. What a key and
 // its type may be, the API says.
 func (m *Message) check() error {
-	stored := cursor.Message{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
+	stored := cursor.Message{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType,
+		Attributes: m.Attributes}
 	if m.Seq != nil {
 		stored.Seq, stored.Kind = *m.Seq, cursor.Kind(m.Kind)
 		if stored.Seq == cursor.NoSeq {
@@ -74,15 +75,20 @@ func (m *Message) check() error {
 	case m.Key == nil:
 		return nil
 	case m.ID == "":
-		return invalid.New(invalid.Missing, "id", "is missing: a message of a keyed queue is known by its key and its id")
+		return invalid.New(invalid.Missing, "id",
+			"is missing: a message of a keyed queue is known by its key and its id")
 	case len(m.Key) > maxKey:
-		return &invalid.Error{Field: "key", Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.Key), maxKey), Size: len(m.Key), Most: maxKey}
+		return &invalid.Error{Field: "key", Code: invalid.TooLarge,
+			Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.Key), maxKey), Size: len(m.Key),
+			Most: maxKey}
 	case !json.Valid(m.Key) || !utf8.Valid(m.Key):
-		return invalid.New(invalid.Malformed, "key", "is not JSON: it must be a number, a text, or a list of such")
+		return invalid.New(invalid.Malformed, "key",
+			"is not JSON: it must be a number, a text, or a list of such")
 	case !utf8.ValidString(m.KeyType) || !utf8.ValidString(m.Prev):
 		return invalid.New(invalid.Malformed, "key", "has a type or a prev that is not valid UTF-8")
 	case len(m.KeyType) > cursor.MaxID || len(m.Prev) > cursor.MaxID:
-		return invalid.New(invalid.TooLarge, "key", fmt.Sprintf("has a type or a prev of more than %d bytes", cursor.MaxID))
+		return invalid.New(invalid.TooLarge, "key",
+			fmt.Sprintf("has a type or a prev of more than %d bytes", cursor.MaxID))
 	}
 	return nil
 }
@@ -145,9 +151,11 @@ func (m *Message) appendTo(to []byte, prefix string, number uint64) []byte {
 func (m *Message) asJSON() bool {
 	last := len(m.Body) - 1
 	// The first byte shows most of what is no JSON, which costs nothing.
-	return last >= 0 && (m.ContentType == "" || strictjson.IsJSON(m.ContentType)) && strings.IndexByte(`{["-0123456789tfn`, m.Body[0]) >= 0 && !isSpace(m.Body[last]) &&
+	return last >= 0 && (m.ContentType == "" || strictjson.IsJSON(m.ContentType)) &&
+		strings.IndexByte(`{["-0123456789tfn`, m.Body[0]) >= 0 && !isSpace(m.Body[last]) &&
 		json.Valid(m.Body) && utf8.Valid(m.Body) &&
-		(last < 2*maxDepth || bytes.Count(m.Body, []byte{'['})+bytes.Count(m.Body, []byte{'{'}) <= maxDepth)
+		(last < 2*maxDepth || bytes.Count(m.Body, []byte{'['})+
+			bytes.Count(m.Body, []byte{'{'}) <= maxDepth)
 }
 
 // isSpace reports whether JSON has the byte between its values, where it would not be kept.

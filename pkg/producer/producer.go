@@ -55,8 +55,10 @@ func New(transport Transport, o *Options) (*Producer, error) {
 		return nil, err
 	}
 	p := &Producer{
-		transport: transport, options: options, prefix: rand.Text(), memory: semaphore.NewWeighted(options.MaxBytes),
-		wakeup: make(chan struct{}, 1), queues: map[string]*queue{}, epochs: []*epoch{{done: make(chan struct{})}},
+		transport: transport, options: options, prefix: rand.Text(),
+		memory: semaphore.NewWeighted(options.MaxBytes),
+		wakeup: make(chan struct{}, 1), queues: map[string]*queue{},
+		epochs: []*epoch{{done: make(chan struct{})}},
 	}
 	p.sending, p.stopSending = context.WithCancel(context.Background())
 	p.closing, p.stopTakes = context.WithCancel(context.Background())

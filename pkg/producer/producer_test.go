@@ -129,12 +129,14 @@ func say(messages []message, of func(message) string) (producer.Answer, error) {
 	for _, m := range messages {
 		results = append(results, of(m))
 	}
-	return producer.Answer{Status: 200, Body: []byte(`{"status":200,"results":[` + strings.Join(results, ",") + `]}`)}, nil
+	return producer.Answer{Status: 200,
+		Body: []byte(`{"status":200,"results":[` + strings.Join(results, ",") + `]}`)}, nil
 }
 
 // problem is an answer to a request as a whole.
 func problem(status int, more string) (producer.Answer, error) {
-	return producer.Answer{Status: status, Body: fmt.Appendf(nil, `{"status":%d,"detail":"why"%s}`, status, more)}, nil
+	return producer.Answer{Status: status,
+		Body: fmt.Appendf(nil, `{"status":%d,"detail":"why"%s}`, status, more)}, nil
 }
 
 func newProducer(t *testing.T, a producer.Transport, o *producer.Options) *producer.Producer {
@@ -231,7 +233,8 @@ func TestBadOptions(t *testing.T) {
 // TestGiveUp: a message is tried for GiveUpAfter, and then no more, whether the API fails or is
 // full.
 func TestGiveUp(t *testing.T) {
-	for name, result := range map[string]string{"fails": `{"status":503}`, "full": `{"status":429,"outcome":"full"}`} {
+	for name, result := range map[string]string{"fails": `{"status":503}`,
+		"full": `{"status":429,"outcome":"full"}`} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &api{each: func(_ int, _ message) string { return result }}
 			p := newProducer(t, a, &producer.Options{GiveUpAfter: time.Minute})
@@ -240,7 +243,8 @@ func TestGiveUp(t *testing.T) {
 			defer cancel()
 			_, err := send(t, p, numbered("a", 1))[0].Wait(over)
 			took, tries := time.Since(began), len(a.sent())
-			if want := fmt.Sprintf("given up after %d tries: ", tries); !errors.Is(err, producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
+			if want := fmt.Sprintf("given up after %d tries: ", tries); !errors.Is(err,
+				producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", name, err, want)
 			}
 			check.That(t, tries >= 8 && took >= time.Minute && took <= time.Minute+15*time.Second,
@@ -263,7 +267,8 @@ func TestClose(t *testing.T) {
 		}}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute, MaxBytes: 2 << 20})
 		futures := send(t, p, numbered("a", 1), numbered("b", 1))
-		large := producer.Message{Queue: "a", ID: "x", Body: []byte(`"` + strings.Repeat("x", 340<<10) + `"`)}
+		large := producer.Message{Queue: "a", ID: "x",
+			Body: []byte(`"` + strings.Repeat("x", 340<<10) + `"`)}
 		futures = append(futures, send(t, p, large, large, large)...)
 		waits := make(chan error)
 		go func() { _, err := p.Send(t.Context(), large); waits <- err }()
@@ -312,7 +317,8 @@ func TestCloseGivesBack(t *testing.T) {
 			<-ctx.Done()
 			return producer.Answer{}, ctx.Err()
 		}}
-		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, GiveUpAfter: time.Second, MinBackOff: time.Hour})
+		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, GiveUpAfter: time.Second,
+			MinBackOff: time.Hour})
 		large := numbered("hangs", 1)
 		large.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
 		futures := send(t, p, numbered("full", 1), large)
@@ -320,14 +326,16 @@ func TestCloseGivesBack(t *testing.T) {
 		futures = append(futures, send(t, p, large, large)...)
 		began := time.Now()
 		go func() {
-			if _, err := p.Send(t.Context(), large); !errors.Is(err, producer.ErrClosed) || time.Since(began) > 0 {
+			if _, err := p.Send(t.Context(), large); !errors.Is(err, producer.ErrClosed) ||
+				time.Since(began) > 0 {
 				t.Errorf("who waits for room: %v after %v", err, time.Since(began))
 			}
 		}()
 		synctest.Wait()
 		over, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if err := p.Close(over); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 2*time.Second {
+		if err := p.Close(over); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(began) != 2*time.Second {
 			t.Errorf("close: %v after %v", err, time.Since(began))
 		}
 		for i, f := range futures {
@@ -357,7 +365,8 @@ func TestDocument(t *testing.T) {
 		`{"queue":"q","key":["a",1],"keyType":"text,number","prev":"p","id":"i","body":1}`: {
 			Queue: "q", Key: []byte(`["a",1]`), KeyType: "text,number", Prev: "p", ID: "i", Body: []byte(`1`),
 		},
-		`{"queue":"q","id":"i","contentType":"text/plain","traceparent":"` + trace + `","tracestate":"v=1","attributes":{"k":"\"\u0001"},"bodyBase64":"MQ=="}`: {
+		`{"queue":"q","id":"i","contentType":"text/plain","traceparent":"` + trace +
+			`","tracestate":"v=1","attributes":{"k":"\"\u0001"},"bodyBase64":"MQ=="}`: {
 			Queue: "q", ID: "i", ContentType: "text/plain", Traceparent: trace, Tracestate: "v=1", Attributes: map[string]string{"k": "\"\x01"}, Body: []byte(`1`),
 		},
 	} {
@@ -401,7 +410,8 @@ func TestTransports(t *testing.T) {
 		transport := check.Get(make())
 		got = nil
 		p := newProducer(t, transport, &producer.Options{MinBackOff: time.Millisecond})
-		if o := outcomes(t, send(t, p, numbered("a", 1))); o != "advanced" || !strings.HasPrefix(got[len(got)-1], want) || want == "" && got[0] != "" {
+		if o := outcomes(t, send(t, p, numbered("a", 1))); o != "advanced" ||
+			!strings.HasPrefix(got[len(got)-1], want) || want == "" && got[0] != "" {
 			t.Errorf("%s by %q, want %q", o, got, want)
 		}
 	}

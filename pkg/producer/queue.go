@@ -102,10 +102,12 @@ const maxIdle = 4096
 func (p *Producer) queueOf(name string) *queue {
 	q := p.queues[name]
 	if q == nil {
-		q = &queue{name: strings.Clone(name), most: p.options.Batch, index: -1, room: semaphore.NewWeighted(p.options.QueueBytes)}
+		q = &queue{name: strings.Clone(name), most: p.options.Batch, index: -1,
+			room: semaphore.NewWeighted(p.options.QueueBytes)}
 		for _, delay := range []*backoff.ExponentialBackOff{&q.delay, &q.asideDelay} {
 			*delay = backoff.ExponentialBackOff{
-				InitialInterval: p.options.MinBackOff, MaxInterval: p.options.MaxBackOff, Multiplier: 2, RandomizationFactor: backoff.DefaultRandomizationFactor,
+				InitialInterval: p.options.MinBackOff, MaxInterval: p.options.MaxBackOff, Multiplier: 2,
+				RandomizationFactor: backoff.DefaultRandomizationFactor,
 			}
 		}
 		p.queues[q.name] = q

@@ -35,16 +35,19 @@ func TestOneQueueHangs(t *testing.T) {
 		with := send(t, p, numbered("good", 1))
 		began := time.Now()
 		bubble.Sleep(20 * time.Millisecond)
-		if got, took := outcomes(t, send(t, p, numbered("other", 1))), time.Since(began); got != "advanced" || took > 40*time.Millisecond {
+		if got, took := outcomes(t, send(t, p, numbered("other", 1))),
+			time.Since(began); got != "advanced" || took > 40*time.Millisecond {
 			t.Errorf("another queue: %s after %v", got, took)
 		}
-		if got, took := outcomes(t, with), time.Since(began); got != "advanced" || took < 2*time.Second || took > 13*time.Second {
+		if got, took := outcomes(t, with), time.Since(began); got != "advanced" || took < 2*time.Second ||
+			took > 13*time.Second {
 			t.Errorf("the one with them: %s after %v", got, took)
 		}
 		for seq := range int64(50) {
 			began := time.Now()
 			bubble.Sleep(100 * time.Millisecond)
-			if got, took := outcomes(t, send(t, p, numbered("good", 2+seq))), time.Since(began); got != "advanced" || took > 111*time.Millisecond {
+			if got, took := outcomes(t, send(t, p, numbered("good", 2+seq))),
+				time.Since(began); got != "advanced" || took > 111*time.Millisecond {
 				t.Errorf("message %d of a good queue: %s after %v", seq, got, took)
 			}
 		}
@@ -192,6 +195,7 @@ func TestMemoryOfAll(t *testing.T) {
 		}
 		close(open)
 		check.OK(t, p.Flush(t.Context()))
-		check.Is(t, outcomes(t, send(t, p, large("c"), large("c"), large("c"))), "advanced advanced advanced")
+		check.Is(t, outcomes(t, send(t, p, large("c"), large("c"), large("c"))),
+			"advanced advanced advanced")
 	})
 }

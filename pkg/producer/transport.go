@@ -75,7 +75,8 @@ func (t api) Put(ctx context.Context, body []byte) (Answer, error) {
 // ARN, or of the configuration. AWS_ENDPOINT_URL_LAMBDA counts.
 func Invoke(function, region string) (Transport, error) {
 	if function == "" {
-		return nil, invalid.New(invalid.Missing, "function", "is missing: it must be a name or an ARN, with an alias")
+		return nil, invalid.New(invalid.Missing, "function",
+			"is missing: it must be a name or an ARN, with an alias")
 	}
 	chain, err := awschain.Read()
 	if err != nil {
@@ -84,7 +85,8 @@ func Invoke(function, region string) (Transport, error) {
 	if region == "" {
 		region = regionOf(function)
 	}
-	lambda, err := awscall.New(awscall.Lambda, awscall.Options{Region: region, Retryer: aws.NopRetryer{}, Chain: &chain})
+	lambda, err := awscall.New(awscall.Lambda,
+		awscall.Options{Region: region, Retryer: aws.NopRetryer{}, Chain: &chain})
 	if err != nil {
 		return nil, err
 	}

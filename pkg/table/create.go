@@ -63,8 +63,9 @@ func (d Definition) finish(ctx context.Context, client *dynamodb.Client) error {
 		return fmt.Errorf("it is there, with the TTL attribute %q; want %q", has, d.TTL)
 	}
 	if _, err := client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName:               &d.Name,
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &d.TTL, Enabled: aws.Bool(true)},
+		TableName: &d.Name,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &d.TTL,
+			Enabled: aws.Bool(true)},
 	}); err != nil {
 		return fmt.Errorf("switch its TTL on: %w", err)
 	}
@@ -73,7 +74,8 @@ func (d Definition) finish(ctx context.Context, client *dynamodb.Client) error {
 
 func (d Definition) differs(is *types.TableDescription) error {
 	want := d.request()
-	if has, want := keys(is.KeySchema, is.AttributeDefinitions), keys(want.KeySchema, want.AttributeDefinitions); has != want {
+	if has, want := keys(is.KeySchema, is.AttributeDefinitions),
+		keys(want.KeySchema, want.AttributeDefinitions); has != want {
 		return fmt.Errorf("it is there, with the key %s; want %s", has, want)
 	}
 	var hasIndex, wantIndex string
@@ -86,7 +88,8 @@ func (d Definition) differs(is *types.TableDescription) error {
 		wantIndex = keys(index.KeySchema, want.AttributeDefinitions)
 	}
 	if hasIndex != wantIndex {
-		return fmt.Errorf("it is there, with the key %q of its index %s; want %q", hasIndex, d.Index.Name, wantIndex)
+		return fmt.Errorf("it is there, with the key %q of its index %s; want %q", hasIndex, d.Index.Name,
+			wantIndex)
 	}
 	var stream StreamView
 	if s := is.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
@@ -143,8 +146,11 @@ func keySchema(in *dynamodb.CreateTableInput, partition, sort Key) []types.KeySc
 		if key.Name == "" {
 			continue
 		}
-		schema = append(schema, types.KeySchemaElement{AttributeName: aws.String(key.Name), KeyType: key.role})
-		if !slices.ContainsFunc(in.AttributeDefinitions, func(a types.AttributeDefinition) bool { return *a.AttributeName == key.Name }) {
+		schema = append(schema, types.KeySchemaElement{AttributeName: aws.String(key.Name),
+			KeyType: key.role})
+		if !slices.ContainsFunc(in.AttributeDefinitions, func(a types.AttributeDefinition) bool {
+			return *a.AttributeName == key.Name
+		}) {
 			in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
 				AttributeName: aws.String(key.Name), AttributeType: types.ScalarAttributeType(key.Type),
 			})

@@ -18,7 +18,8 @@ import (
 // the TTL on.
 func TestCreate(t *testing.T) {
 	onEachServer(t, func(t *testing.T, client *dynamodb.Client) {
-		plain := table.Definition{Name: "plain" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}}
+		plain := table.Definition{Name: "plain" + ddbtest.Suffix(),
+			Partition: table.Key{Name: "p", Type: table.String}}
 		check.OK(t, table.Create(t.Context(), client, plain))
 		half := plain // made, and nothing more
 		half.TTL = "expires"
@@ -28,13 +29,15 @@ func TestCreate(t *testing.T) {
 			check.OK(t, table.Create(t.Context(), client, d, half))
 		}
 		for _, name := range []string{d.Name, half.Name} {
-			ttl, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+			ttl, err := client.DescribeTimeToLive(t.Context(),
+				&dynamodb.DescribeTimeToLiveInput{TableName: &name})
 			check.That(t, err == nil && aws.ToString(ttl.TimeToLiveDescription.AttributeName) == "expires",
 				"TTL of %s: %+v, %v", name, ttl, err)
 		}
 		is, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &d.Name})
 		check.OK(t, err)
-		if s := is.Table.StreamSpecification; s == nil || s.StreamViewType != types.StreamViewTypeKeysOnly {
+		if s := is.Table.StreamSpecification; s == nil ||
+			s.StreamViewType != types.StreamViewTypeKeysOnly {
 			t.Errorf("stream %+v, want keys only", s)
 		}
 	})
@@ -66,9 +69,11 @@ func TestCreateDiffers(t *testing.T) {
 // whole is a definition that uses all that there is.
 func whole() table.Definition {
 	return table.Definition{
-		Name: "whole" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
+		Name: "whole" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String},
+		Sort:   table.Key{Name: "s", Type: table.Number},
 		Stream: table.KeysOnly, TTL: "expires",
-		Index: table.Index{Name: "due", Partition: table.Key{Name: "part", Type: table.Number}, Sort: table.Key{Name: "at", Type: table.Number}},
+		Index: table.Index{Name: "due", Partition: table.Key{Name: "part", Type: table.Number},
+			Sort: table.Key{Name: "at", Type: table.Number}},
 	}
 }
 

@@ -44,7 +44,8 @@ func Validate(tenant string) error {
 		c := tenant[i]
 		plain := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 		if !plain && !strings.Contains(allowed, string(rune(c))) {
-			return fmt.Errorf("has the character %q: it must have letters, digits and %s only", c, strings.Join(strings.Split(allowed, ""), " "))
+			return fmt.Errorf("has the character %q: it must have letters, digits and %s only", c,
+				strings.Join(strings.Split(allowed, ""), " "))
 		}
 	}
 	return nil

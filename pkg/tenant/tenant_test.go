@@ -37,7 +37,8 @@ func TestValidate(t *testing.T) {
 }
 
 func TestSplitWithoutATenant(t *testing.T) {
-	for _, name := range []string{"", "orders", "a/b", "@", "@/", "@/b", "@a", "@a/", "@a b/c", " @a/b", "a@b/c"} {
+	for _, name := range []string{"", "orders", "a/b", "@", "@/", "@/b", "@a", "@a/", "@a b/c",
+		" @a/b", "a@b/c"} {
 		if of, rest := tenant.Split(name); of != "" || rest != name {
 			t.Errorf("%q: tenant %q, name %q", name, of, rest)
 		}
@@ -58,7 +59,9 @@ func TestIsCut(t *testing.T) {
 // What is put together comes apart as it was, so no two pairs make one name.
 func TestSplitUndoesName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		of := rapid.StringMatching(`[@a|=:./]{1,6}`).Filter(func(s string) bool { return tenant.Validate(s) == nil }).Draw(t, "tenant")
+		of := rapid.StringMatching(`[@a|=:./]{1,6}`).Filter(func(s string) bool {
+			return tenant.Validate(s) == nil
+		}).Draw(t, "tenant")
 		name := rapid.StringMatching(`[@a/é]{1,6}`).Draw(t, "name")
 		if gotOf, gotName := tenant.Split(tenant.Name(of, name)); gotOf != of || gotName != name {
 			t.Errorf("%q of %q came apart as %q of %q", name, of, gotName, gotOf)

@@ -60,7 +60,8 @@ func New(queueURL string) (*Timer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("timer: %w", err)
 	}
-	return &Timer{queue: queueURL, client: client, now: time.Now, noted: map[note]WakeUp{}, sent: map[Thing]sent{}}, nil
+	return &Timer{queue: queueURL, client: client, now: time.Now, noted: map[note]WakeUp{},
+		sent: map[Thing]sent{}}, nil
 }
 
 // Gap notes when the gap of a queue is as old as its policy allows.
@@ -172,7 +173,8 @@ func (t *Timer) send(ctx context.Context, due []WakeUp) int {
 	}
 	said, err := t.client.SendBatch(ctx, t.queue, entries)
 	if err != nil || len(said.Successful) < len(due) {
-		slog.WarnContext(ctx, "wake-ups could not be sent; the sweep makes up for them", "of", len(due), "taken", len(said.Successful), "error", err)
+		slog.WarnContext(ctx, "wake-ups could not be sent; the sweep makes up for them", "of", len(due),
+			"taken", len(said.Successful), "error", err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,7 +202,8 @@ func (t *Timer) isSent(w WakeUp, now time.Time) {
 }
 
 // Flushing is a handler behind which what was noted is sent.
-func Flushing[E, A any](t *Timer, handle func(context.Context, E) (A, error)) func(context.Context, E) (A, error) {
+func Flushing[E, A any](t *Timer, handle func(context.Context, E) (A, error)) func(context.Context,
+	E) (A, error) {
 	return func(ctx context.Context, event E) (A, error) {
 		defer t.Flush(ctx)
 		return handle(ctx, event)

@@ -30,7 +30,8 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 			Due:   time.UnixMilli(rapid.Int64Range(1, 1<<45).Draw(t, "due")).UTC(),
 			Again: rapid.IntRange(0, 10).Draw(t, "again"),
 		}
-		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle, timer.Circuit}).Draw(t, "kind"); w.Kind {
+		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain,
+			timer.Settle, timer.Circuit}).Draw(t, "kind"); w.Kind {
 		case timer.Gap:
 			w.Queue = name.Draw(t, "queue")
 		case timer.Consumer:
@@ -40,12 +41,15 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 		case timer.Chain:
 			w.Tag = name.Draw(t, "tag")
 		case timer.Settle:
-			w.Queue, w.UpTo = name.Draw(t, "queue"), string(rapid.SliceOfN(rapid.Byte(), 1, 300).Draw(t, "upTo"))
+			w.Queue, w.UpTo = name.Draw(t, "queue"),
+				string(rapid.SliceOfN(rapid.Byte(), 1, 300).Draw(t, "upTo"))
 		}
 		if read, err := timer.Parse(w.String()); err != nil || read != w {
 			t.Fatalf("%s is read as %+v, %v", w, read, err)
 		}
-		if strings.ContainsFunc(w.String(), func(r rune) bool { return r < ' ' || r == 0xFFFE || r == 0xFFFF }) {
+		if strings.ContainsFunc(w.String(), func(r rune) bool {
+			return r < ' ' || r == 0xFFFE || r == 0xFFFF
+		}) {
 			t.Fatalf("%q has what SQS refuses", w)
 		}
 	})
@@ -53,7 +57,8 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 
 func TestWhatIsNoWakeUp(t *testing.T) {
 	good := `{"v":1,"kind":"gap","queue":"<q>","due":5,"again":2}`
-	if w, err := timer.Parse(good); err != nil || w.Queue != "<q>" || w.Again != 2 || w.Due.UnixMilli() != 5 {
+	if w, err := timer.Parse(good); err != nil || w.Queue != "<q>" || w.Again != 2 ||
+		w.Due.UnixMilli() != 5 {
 		t.Errorf("%+v, %v", w, err)
 	}
 	settle := `{"v":1,"kind":"settle","queue":"q","upTo":"AQL/","due":5}`
@@ -103,7 +108,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			DelaySeconds int
 		}
 	}
-	if err := json.Unmarshal(raw, &in); err != nil || in.QueueURL != "https://queue" || len(in.Entries) > 10 || strings.Contains(string(raw), "MessageGroupId") {
+	if err := json.Unmarshal(raw, &in); err != nil || in.QueueURL != "https://queue" ||
+		len(in.Entries) > 10 || strings.Contains(string(raw), "MessageGroupId") {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -117,7 +123,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		woken, _ := timer.Parse(e.MessageBody)
-		s.taken = append(s.taken, fmt.Sprintf("%s %s%s%s%s %ds %d", woken.Kind, woken.Queue, woken.Consumer, woken.Tag, woken.UpTo, e.DelaySeconds, woken.Again))
+		s.taken = append(s.taken, fmt.Sprintf("%s %s%s%s%s %ds %d", woken.Kind, woken.Queue,
+			woken.Consumer, woken.Tag, woken.UpTo, e.DelaySeconds, woken.Again))
 		out.Successful = append(out.Successful, verdict{e.ID})
 	}
 	_ = json.NewEncoder(w).Encode(out)
@@ -207,7 +214,8 @@ func TestSettleWindows(t *testing.T) {
 	s.takes(t, "settle q/b 30s 0", "settle r/m 5s 0")
 	// One that came out too early knows how often it was sent, and what it is for.
 	again := func(upTo string, after time.Duration, times int) {
-		it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: "p"}, UpTo: upTo, Due: now, Again: times}, now.Add(after))
+		it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: "p"}, UpTo: upTo, Due: now,
+			Again: times}, now.Add(after))
 	}
 	again("/c", 20*time.Second, 3)
 	again("/d", 90*time.Second, 4)
@@ -233,7 +241,8 @@ func TestAgain(t *testing.T) {
 	var s service
 	it, now := newTimer(t, &s), time.Now()
 	for again := range 11 {
-		it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: fmt.Sprint(again)}, Due: now, Again: again}, now)
+		it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: fmt.Sprint(again)}, Due: now,
+			Again: again}, now)
 	}
 	flush(t, it, 10, 0) // the last one is left to the sweep
 	for i, taken := range s.taken {
@@ -323,7 +332,8 @@ func TestTheNextAnswerIsNotKeptWaiting(t *testing.T) {
 			it.Gap(queue, time.Now())
 			return 7, nil
 		})
-		if n, err := handle(t.Context(), "q"); n != 7 || err != nil || time.Since(began) > 600*time.Millisecond {
+		if n, err := handle(t.Context(), "q"); n != 7 || err != nil ||
+			time.Since(began) > 600*time.Millisecond {
 			t.Errorf("%d, %v after %v", n, err, time.Since(began))
 		}
 	})
@@ -352,7 +362,8 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	defer slog.SetDefault(before)
 	it := timerAt(t, server.URL)
 	it.Gap("q", time.Now())
-	if sent, failed := it.Flush(ctx); sent != 0 || failed != 1 || !strings.Contains(logs.String(), context.Canceled.Error()) {
+	if sent, failed := it.Flush(ctx); sent != 0 || failed != 1 ||
+		!strings.Contains(logs.String(), context.Canceled.Error()) {
 		t.Errorf("sent %d, failed %d, logged %s; want one that is cancelled", sent, failed, &logs)
 	}
 }

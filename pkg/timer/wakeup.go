@@ -75,7 +75,8 @@ func (w WakeUp) String() string {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	// Texts and numbers can always be written.
-	_ = encoder.Encode(document{layout, w.Kind, w.Queue, w.Consumer, w.Tag, []byte(w.UpTo), w.Due.UnixMilli(), w.Again})
+	_ = encoder.Encode(document{layout, w.Kind, w.Queue, w.Consumer, w.Tag, []byte(w.UpTo),
+		w.Due.UnixMilli(), w.Again})
 	return refused.Replace(strings.TrimSuffix(text.String(), "\n"))
 }
 
@@ -85,7 +86,8 @@ func Parse(text string) (WakeUp, error) {
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return WakeUp{}, fmt.Errorf("wake-up: %w", err)
 	}
-	w := WakeUp{Thing: Thing{d.Kind, d.Queue, d.Consumer, d.Tag}, Due: time.UnixMilli(d.Due).UTC(), UpTo: string(d.UpTo), Again: d.Again}
+	w := WakeUp{Thing: Thing{d.Kind, d.Queue, d.Consumer, d.Tag}, Due: time.UnixMilli(d.Due).UTC(),
+		UpTo: string(d.UpTo), Again: d.Again}
 	if d.V != layout {
 		return WakeUp{}, fmt.Errorf("wake-up: has layout %d; %d is known", d.V, layout)
 	}
@@ -93,7 +95,8 @@ func Parse(text string) (WakeUp, error) {
 		return WakeUp{}, err
 	}
 	if w.String() != text {
-		return WakeUp{}, errors.New("wake-up: has members that it must not have, or not as they are written")
+		return WakeUp{},
+			errors.New("wake-up: has members that it must not have, or not as they are written")
 	}
 	return w, nil
 }

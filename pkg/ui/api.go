@@ -45,7 +45,8 @@ func (u *UI) who(ctx context.Context) string {
 
 // asking gets one thing after the other, by the names and values of their queries, up to the first
 // that fails.
-func (u *UI) asking(ctx context.Context, failed *error) func(out any, path string, query ...string) {
+func (u *UI) asking(ctx context.Context, failed *error) func(out any, path string,
+	query ...string) {
 	return func(out any, path string, query ...string) {
 		if *failed == nil {
 			*failed = u.get(ctx, path, client.Query(query...), out)

@@ -57,7 +57,8 @@ func drawChart(title string, times []time.Time, all ...series) chart {
 		for i, v := range s.values {
 			fmt.Fprintf(&points, "%.1f,%.1f ", times[i].Sub(began).Seconds()/took*300, 78-76*v/top)
 		}
-		c.Lines = append(c.Lines, line{s.name, s.kind, strings.TrimSpace(points.String()), figure(s.values[len(s.values)-1])})
+		c.Lines = append(c.Lines, line{s.name, s.kind, strings.TrimSpace(points.String()),
+			figure(s.values[len(s.values)-1])})
 	}
 	for i := len(times) - 1; i >= 0 && len(c.Rows) < mostRows; i-- {
 		r := figures{At: times[i]}

@@ -21,8 +21,9 @@
 // # What is guaranteed
 //
 //   - Without [Options].Operate no request of the page changes anything.
-//   - With it, an act needs a POST from the page's own origin, and a token that only the page's forms
-//     have. Each has an id of its own in the form, so that a form sent twice is carried out once.
+//   - With it, an act needs a POST from the page's own origin, and a token that only the page's
+//     forms have. Each has an id of its own in the form, so that a form sent twice is carried out
+//     once.
 //   - Other sites may lead to a screen. They load nothing of it, and none shows it in a frame.
 //   - Nothing but the page's own files runs or is loaded: its content security policy says so.
 //   - Seqs are exact: they are never floating-point numbers.

@@ -163,7 +163,8 @@ func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []char
 	if len(consumers) == 0 {
 		return []chart{drawChart("Messages a minute", times, ordered)}
 	}
-	flow := drawChart("Messages a minute", times, ordered, series{"delivered", "second", perMinute(delivered, times)})
+	flow := drawChart("Messages a minute", times, ordered,
+		series{"delivered", "second", perMinute(delivered, times)})
 	return []chart{flow, level(farthestLag, "messages", lags)}
 }
 
@@ -181,11 +182,13 @@ type listed struct {
 func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, error) {
 	l := listed{
 		State: query.Get("state"), Prefix: query.Get("prefix"), Consumer: query.Get("consumer"),
-		Error: query.Get("error"), After: query.Get("after") != "", Actions: bulk.ActionsIn(query.Get("state")),
+		Error: query.Get("error"), After: query.Get("after") != "",
+		Actions: bulk.ActionsIn(query.Get("state")),
 	}
 	again := []any{"state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "error", l.Error}
 	l.First = link(name, again...)
-	asked := client.Query("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", query.Get("after"), "limit", pageSize)
+	asked := client.Query("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after",
+		query.Get("after"), "limit", pageSize)
 	for range mostPages {
 		var found rows
 		if err := u.get(ctx, "/"+name, asked, &found); err != nil {
@@ -207,7 +210,8 @@ func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, e
 }
 
 func (u *UI) queues(ctx context.Context, query url.Values) (any, error) {
-	l, err := u.list(ctx, "queues", client.Query("state", query.Get("state"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	l, err := u.list(ctx, "queues", client.Query("state", query.Get("state"), "prefix",
+		query.Get("prefix"), "after", query.Get("after")))
 	if l.State == "" {
 		slices.SortFunc(l.List, func(a, b row) int { return cmp.Compare(a.Queue, b.Queue) })
 	}
@@ -223,5 +227,6 @@ func (u *UI) consumers(ctx context.Context, query url.Values) (any, error) {
 }
 
 func (u *UI) chains(ctx context.Context, query url.Values) (any, error) {
-	return u.list(ctx, "chains", client.Query("state", cmp.Or(query.Get("state"), "open"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	return u.list(ctx, "chains", client.Query("state", cmp.Or(query.Get("state"), "open"), "prefix",
+		query.Get("prefix"), "after", query.Get("after")))
 }

@@ -34,7 +34,8 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	name := query.Get("of")
 	if _, known := pages[name]; !known || name == "search" {
-		http.Error(w, fmt.Sprintf("of is %q: it must be the name of a screen that is live", name), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("of is %q: it must be the name of a screen that is live", name),
+			http.StatusBadRequest)
 		return
 	}
 	var over <-chan struct{} // of a browser that has windows enough
@@ -108,7 +109,8 @@ func (u *UI) glance(ctx context.Context, name string, query url.Values) (event, 
 	}
 	event, text = u.see(ctx, name, query)
 	if ctx.Err() == nil { // who looked may have left, and the others have not
-		g.at, g.event, g.text = time.Now(), event, text // for those too who waited for an API that is slow
+		// for those too who waited for an API that is slow
+		g.at, g.event, g.text = time.Now(), event, text
 	}
 	return event, text
 }

@@ -45,7 +45,9 @@ var actions = []string{"redrive", "skip", "pause", "resume", "rewind"}
 // said is that an action was done; empty where an address has others' words in it.
 func said(query url.Values, consumers []consumer) string {
 	did, to := query.Get("did"), query.Get("to")
-	if !slices.Contains(actions, did) || !slices.ContainsFunc(consumers, func(c consumer) bool { return c.Consumer == to }) {
+	if !slices.Contains(actions, did) || !slices.ContainsFunc(consumers, func(c consumer) bool {
+		return c.Consumer == to
+	}) {
 		return ""
 	}
 	return did + " of " + to + " is done"

@@ -79,17 +79,20 @@ func TestOverview(t *testing.T) {
 	check.OK(t, err)
 	inOrder(t, look(t, page, "overview", ""),
 		"21 queues fail, for 1 cause.", "1 queue waits for a message that is missing.",
-		`href="consumers?state=blocked"`, "<b>21</b>", `href="queues?state=gap"`, "<b>1</b>", `href="consumers?state=paused"`,
+		`href="consumers?state=blocked"`, "<b>21</b>", `href="queues?state=gap"`, "<b>1</b>",
+		`href="consumers?state=paused"`,
 		`<span class="count">21</span>`, `href="consumers?consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=blocked"`, ">12 <",
 		`href="consumers?consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=held"`, ">9 <", "HTTP # from URL",
 		`href="bulk?action=redrive&amp;consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=blocked">Redrive 12 blocked`,
 		`href="bulk?action=redrive&amp;consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=held">Redrive 9 held`, ">orders-7<", ">@42<",
-		"1.5 messages a second put, 1.0 delivered", `points="0.0,40.0 300.0,2.0"`, `points="0.0,46.3 300.0,33.7"`, "As a table", "<td class=\"n\">120</td><td class=\"n\">70</td>",
+		"1.5 messages a second put, 1.0 delivered", `points="0.0,40.0 300.0,2.0"`,
+		`points="0.0,46.3 300.0,33.7"`, "As a table", "<td class=\"n\">120</td><td class=\"n\">70</td>",
 		">9007199254740993<", ">other<")
 	url, _ = stack(t, `{"states":{"paused":{"count":1}},"groups":[]}`)
 	page, err = ui.New(ui.Options{URL: url})
 	check.OK(t, err)
-	inOrder(t, look(t, page, "overview", ""), "All is well: nothing fails", `href="consumers?state=paused"`, "Flow")
+	inOrder(t, look(t, page, "overview", ""), "All is well: nothing fails",
+		`href="consumers?state=paused"`, "Flow")
 }
 
 // TestOpenBreaker is said beside how many queues fail; a chain that is open has none.
@@ -98,9 +101,12 @@ func TestOpenBreaker(t *testing.T) {
 		"groups":[{"consumer":"books","state":"held","states":[{"state":"held","count":1}],"cause":"open","error":"refused","count":1,"examples":[{"queue":"q"}]}]}`)
 	page := check.Get(ui.New(ui.Options{URL: url}))
 	inOrder(t, look(t, page, "overview", ""),
-		"1 queue fails, for 1 cause.", "Calls to books fail for ", ": refused; they are held, and one at a time is tried again.",
-		`href="consumers?consumer=books&amp;state=held"`, "circuit breaker open", ">books<", "refused", ">q<")
-	chains := answering(t, map[string]string{"/chains": `{"list":[{"tag":"t","state":"open"}]}`}, ui.Options{})
+		"1 queue fails, for 1 cause.", "Calls to books fail for ",
+		": refused; they are held, and one at a time is tried again.",
+		`href="consumers?consumer=books&amp;state=held"`, "circuit breaker open", ">books<", "refused",
+		">q<")
+	chains := answering(t, map[string]string{"/chains": `{"list":[{"tag":"t","state":"open"}]}`},
+		ui.Options{})
 	inOrder(t, shown(chains, "chains").Body.String(), ">t<", ">open<")
 }
 
@@ -125,17 +131,21 @@ func TestGroup(t *testing.T) {
 			{"queue":"b","consumer":"c","state":"blocked","error":"refused","group":"refused","seq":8}]}`,
 	}, ui.Options{Operate: true})
 	body := shown(page, "consumers?state=blocked&error=HTTP+%23").Body.String()
-	inOrder(t, body, `name="pick" form="picks" value="[&#34;a&#34;,&#34;c&#34;]"`, ">paused<", ">blocked<", ">7<", ">3<", "attempt 5", "HTTP 500",
-		`name="state" value="blocked"`, "<option>redrive</option><option>skip</option>", `id="act-on-all" href="bulk?error=HTTP&#43;%23&amp;state=blocked"`)
+	inOrder(t, body, `name="pick" form="picks" value="[&#34;a&#34;,&#34;c&#34;]"`, ">paused<",
+		">blocked<", ">7<", ">3<", "attempt 5", "HTTP 500",
+		`name="state" value="blocked"`, "<option>redrive</option><option>skip</option>",
+		`id="act-on-all" href="bulk?error=HTTP&#43;%23&amp;state=blocked"`)
 	check.That(t, !strings.Contains(body, "refused"), "it has one of another group:\n%s", body)
 }
 
 // TestTabs: there is one of chains always, and one of bulk operations where they are allowed.
 func TestTabs(t *testing.T) {
 	for _, operate := range []bool{true, false} {
-		page := answering(t, map[string]string{"/summary": "{}", "/consumers": `{}`, "/queues": `{}`}, ui.Options{Operate: operate})
+		page := answering(t, map[string]string{"/summary": "{}", "/consumers": `{}`, "/queues": `{}`},
+			ui.Options{Operate: operate})
 		body := shown(page, "overview").Body.String()
-		chains, bulk := strings.Contains(body, `<a href="chains"`), strings.Contains(body, `<a href="bulk"`)
+		chains, bulk := strings.Contains(body, `<a href="chains"`),
+			strings.Contains(body, `<a href="bulk"`)
 		check.That(t, chains && bulk == operate, "operate %v: tabs %v, %v", operate, chains, bulk)
 	}
 }
@@ -179,8 +189,10 @@ func TestSearch(t *testing.T) {
 		"orders@17": "message?queue=orders&seq=17", "orders@m-1": "message?queue=orders&seq=2001",
 		"orders@k/2": "message?queue=orders&seq=2002", "orders@[1,%22x%22]": "message?queue=orders&seq=2003", "import-7": "chain?tag=import-7",
 	} {
-		if answer := shown(page, "search?q="+asked); answer.Code != http.StatusSeeOther || answer.Header().Get("Location") != want {
-			t.Errorf("%s: %d leads to %q, not %q\n%s", asked, answer.Code, answer.Header().Get("Location"), want, answer.Body)
+		if answer := shown(page, "search?q="+asked); answer.Code != http.StatusSeeOther ||
+			answer.Header().Get("Location") != want {
+			t.Errorf("%s: %d leads to %q, not %q\n%s", asked, answer.Code, answer.Header().Get("Location"),
+				want, answer.Body)
 		}
 	}
 	for asked, want := range map[string][]string{
@@ -221,5 +233,6 @@ func TestAttempts(t *testing.T) {
 	if inOrder(t, body, "120 ms"); strings.Contains(body, "it died") {
 		t.Errorf("it has an attempt on another message:\n%s", body)
 	}
-	inOrder(t, shown(page, "queue?queue=q").Body.String(), ">blocked<", "books", "failed 2 times", `href="#operate"`, "120 ms", "streamsort redrive q books")
+	inOrder(t, shown(page, "queue?queue=q").Body.String(), ">blocked<", "books", "failed 2 times",
+		`href="#operate"`, "120 ms", "streamsort redrive q books")
 }

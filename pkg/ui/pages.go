@@ -82,7 +82,8 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	var log struct{ Operations []operation }
-	if err := u.get(ctx, "/operations", client.Query("queue", name), &log); err != nil && !notFound(err) {
+	if err := u.get(ctx, "/operations", client.Query("queue", name), &log); err != nil &&
+		!notFound(err) {
 		return nil, err
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
@@ -157,7 +158,8 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 	var of view.Consumers
 	ask := u.asking(ctx, &err)
 	ask(&q, "/queues", "queue", name)
-	s := messageScreen{Queue: printable.Name(name), Seq: seq, Position: int64(q.Position), First: int64(q.First)}
+	s := messageScreen{Queue: printable.Name(name), Seq: seq, Position: int64(q.Position),
+		First: int64(q.First)}
 	switch {
 	case seq < s.First:
 	case seq <= s.Position:
@@ -166,7 +168,8 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 			after = strconv.FormatInt(seq-1, 10)
 		}
 		var found struct{ Messages []message }
-		ask(&found, "/messages", "queue", name, "after", after, "to", strconv.FormatInt(seq, 10), "limit", "1")
+		ask(&found, "/messages", "queue", name, "after", after, "to", strconv.FormatInt(seq, 10), "limit",
+			"1")
 		if len(found.Messages) > 0 {
 			s.Message = &found.Messages[0]
 		}

@@ -62,7 +62,8 @@ func oneQueue() map[string]string {
 // TestTextsOfOthers are shown as they are, and are no elements of the page.
 func TestTextsOfOthers(t *testing.T) {
 	page := answering(t, oneQueue(), ui.Options{Operate: true})
-	for _, address := range []string{"queue?queue=q", "message?queue=q&seq=2", "queue?queue=" + url.QueryEscape(`"><script>alert(3)</script>`), "live?of=x"} {
+	for _, address := range []string{"queue?queue=q", "message?queue=q&seq=2",
+		"queue?queue=" + url.QueryEscape(`"><script>alert(3)</script>`), "live?of=x"} {
 		body := shown(page, address).Body.String()
 		for _, forbidden := range []string{"<script>alert", "<img src=x", "<i>"} {
 			check.That(t, !strings.Contains(body, forbidden), "%s has %s:\n%s", address, forbidden, body)
@@ -85,17 +86,20 @@ func TestNamesThatEndLines(t *testing.T) {
 	server := httptest.NewServer(page)
 	defer server.Close()
 	name := url.QueryEscape("q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez")
-	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name, "queue?queue=" + name} {
+	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name,
+		"queue?queue=" + name} {
 		first, rest := screen[:strings.Index(screen, "?")], screen[strings.Index(screen, "?")+1:]
 		live, err := http.Get(server.URL + "/live?of=" + first + "&" + rest)
 		check.OK(t, err)
 		text := ""
-		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; { // up to the event's end
+		// up to the event's end
+		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; {
 			text += lines.Text() + "\n"
 		}
 		_ = live.Body.Close()
 		raw := strings.ContainsAny(text, "\r\u0085\u202e")
-		check.That(t, strings.HasPrefix(text, "event: content\n") && !strings.Contains(text, "\nevent:") && !raw && strings.Contains(text, shows),
+		check.That(t, strings.HasPrefix(text, "event: content\n") &&
+			!strings.Contains(text, "\nevent:") && !raw && strings.Contains(text, shows),
 			"%s: %q", screen, text)
 		body := shown(page, screen).Body.String()
 		check.That(t, !strings.ContainsAny(body, "\u0085\u202e") && strings.Contains(body, shows),
@@ -112,8 +116,10 @@ func TestTimesThatPassed(t *testing.T) {
 			"state":"held","cause":"open","error":"no","nextTry":"2026-01-02T03:04:05Z"}]}`,
 		"/messages": `{}`, "/operations": `{}`,
 	}, ui.Options{})
-	text := regexp.MustCompile(`</?time[^>]*>`).ReplaceAllString(shown(page, "queue?queue=q").Body.String(), "")
-	for _, want := range []string{"parked beyond a gap, open for ", "lease ended ", " ago</div>", "Next try now.", "next try of its queue now"} {
+	text := regexp.MustCompile(`</?time[^>]*>`).
+		ReplaceAllString(shown(page, "queue?queue=q").Body.String(), "")
+	for _, want := range []string{"parked beyond a gap, open for ", "lease ended ", " ago</div>",
+		"Next try now.", "next try of its queue now"} {
 		check.That(t, strings.Contains(text, want), "it has no %q:\n%s", want, text)
 	}
 }
@@ -135,7 +141,8 @@ func TestOthersLoadNothing(t *testing.T) {
 		"a program, which says none of this": {"", "", "", http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := shown(page, "queue?queue=q", "Sec-Fetch-Site", c.site, "Sec-Fetch-Mode", c.mode, "Sec-Fetch-Dest", c.dest)
+			answer := shown(page, "queue?queue=q", "Sec-Fetch-Site", c.site, "Sec-Fetch-Mode", c.mode,
+				"Sec-Fetch-Dest", c.dest)
 			check.That(t, answer.Code == c.want, "%d, not %d", answer.Code, c.want)
 		})
 	}
@@ -145,10 +152,13 @@ func TestOthersLoadNothing(t *testing.T) {
 // says.
 func TestSaid(t *testing.T) {
 	page := answering(t, oneQueue(), ui.Options{Operate: true})
-	if body := shown(page, "queue?queue=q&did=redrive&to=billing").Body.String(); !strings.Contains(body, "redrive of billing is done") {
+	if body := shown(page, "queue?queue=q&did=redrive&to=billing").
+		Body.String(); !strings.Contains(body, "redrive of billing is done") {
 		t.Errorf("it is not said:\n%s", body)
 	}
-	for _, address := range []string{"queue?queue=q&did=Sign+in+at+evil.example&to=billing", "queue?queue=q&did=pause&to=Sign+in+at+evil.example", "queue?queue=q&said=Sign+in+at+evil.example"} {
+	for _, address := range []string{"queue?queue=q&did=Sign+in+at+evil.example&to=billing",
+		"queue?queue=q&did=pause&to=Sign+in+at+evil.example",
+		"queue?queue=q&said=Sign+in+at+evil.example"} {
 		body := shown(page, address).Body.String()
 		check.That(t, !strings.Contains(body, "Sign in at"), "%s says it", address)
 	}
@@ -172,17 +182,22 @@ func TestMessageScreen(t *testing.T) {
 			}
 		}
 	}
-	if body := shown(page, "message?queue=q&seq=9223372036854775807").Body.String(); strings.Contains(body, "next") || strings.Contains(body, "-9223372036854775808") {
+	if body := shown(page, "message?queue=q&seq=9223372036854775807").
+		Body.String(); strings.Contains(body, "next") || strings.Contains(body, "-9223372036854775808") {
 		t.Errorf("something is behind the last seq:\n%s", body)
 	}
-	if body := shown(page, "message?queue=q&seq=6").Body.String(); strings.Contains(body, "give it up") {
+	if body := shown(page, "message?queue=q&seq=6").Body.String(); strings.Contains(body,
+		"give it up") {
 		t.Error("nobody is blocked on 6, and it can be skipped")
 	}
-	for address, name := range map[string]string{"queue": "queue", "message?seq=1": "queue", "chain?id=x": "tag", "run": "run"} {
+	for address, name := range map[string]string{"queue": "queue", "message?seq=1": "queue",
+		"chain?id=x": "tag", "run": "run"} {
 		check.Has(t, shown(page, address).Body.String(), "the address has no "+name, address)
 	}
 	answer := shown(page, "qeue?queue=q")
-	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "There is no screen at this address") || !strings.Contains(body, `href="overview"`) {
+	if body := answer.Body.String(); answer.Code != http.StatusNotFound ||
+		!strings.Contains(body, "There is no screen at this address") ||
+		!strings.Contains(body, `href="overview"`) {
 		t.Errorf("%d: %s", answer.Code, body)
 	}
 }
@@ -191,7 +206,8 @@ func TestMessageScreen(t *testing.T) {
 func TestPagesOfAll(t *testing.T) {
 	list := `{"list":[{"queue":"a","consumer":"c"}],"next":"more"}`
 	page := answering(t, map[string]string{"/queues": list, "/consumers": list}, ui.Options{})
-	for address, want := range map[string]bool{"queues": true, "consumers": true, "queues?after=more&prefix=a": true, "queues?state=gap": false, "consumers?state=blocked": false} {
+	for address, want := range map[string]bool{"queues": true, "consumers": true,
+		"queues?after=more&prefix=a": true, "queues?state=gap": false, "consumers?state=blocked": false} {
 		is := strings.Contains(shown(page, address).Body.String(), "come in no order")
 		check.That(t, is == want, "%s: %v, not %v", address, is, want)
 	}
@@ -199,7 +215,8 @@ func TestPagesOfAll(t *testing.T) {
 
 // TestEmptyStack says how to begin.
 func TestEmptyStack(t *testing.T) {
-	page := answering(t, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[]}`, "/queues": `{"list":[]}`}, ui.Options{})
+	page := answering(t, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[]}`,
+		"/queues": `{"list":[]}`}, ui.Options{})
 	body := shown(page, "").Body.String()
 	for _, want := range []string{"No queue is here yet", "streamsort put", "make demo"} {
 		check.That(t, strings.Contains(body, want), "it has no %s:\n%s", want, body)
@@ -210,7 +227,9 @@ func TestEmptyStack(t *testing.T) {
 func TestNotDone(t *testing.T) {
 	page := answering(t, nil, ui.Options{Operate: true})
 	answer := sent(page, "operate", "queue=a%26b&consumer=c&action=skip&reason=r")
-	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "Not done: nothing is there") || !strings.Contains(body, `href="queue?queue=a%26b"`) {
+	if body := answer.Body.String(); answer.Code != http.StatusNotFound ||
+		!strings.Contains(body, "Not done: nothing is there") ||
+		!strings.Contains(body, `href="queue?queue=a%26b"`) {
 		t.Errorf("%d: %s", answer.Code, body)
 	}
 }

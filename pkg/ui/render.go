@@ -26,7 +26,8 @@ var screens = parse()
 func parse() map[string]*template.Template {
 	all := map[string]*template.Template{}
 	for name := range pages {
-		all[name] = template.Must(template.New("").Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
+		all[name] = template.Must(template.New("").Funcs(functions).ParseFS(templates,
+			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return all
 }
@@ -39,14 +40,19 @@ func render(name, what string, f frame) (string, error) {
 }
 
 var functions = template.FuncMap{
-	"ago": ago, "due": due, "duration": view.Duration, "exact": exact, "link": link, "pretty": pretty, "words": words, "cause": func(of string) string { return cmp.Or(causes[of], words(of)) },
+	"ago": ago, "due": due, "duration": view.Duration, "exact": exact, "link": link, "pretty": pretty,
+	"words": words, "cause": func(of string) string {
+		return cmp.Or(causes[of], words(of))
+	},
 	"percent": func(part, whole int64) int64 {
 		if whole <= 0 {
 			return 0
 		}
 		return min(part*100/whole, 100)
 	},
-	"list": func(all ...string) []string { return all }, "actions": func() []string { return actions }, "logOf": logOf, "nameOf": nameOf,
+	"list": func(all ...string) []string {
+		return all
+	}, "actions": func() []string { return actions }, "logOf": logOf, "nameOf": nameOf,
 	"newID": rand.Text, "printable": printable.Text,
 	"lasting": func(t time.Time) string { return "for " + greatest(max(time.Since(t), 0)) },
 	"passed":  func(t time.Time) bool { return time.Until(t) <= 0 },
@@ -126,7 +132,8 @@ func pretty(text string) string {
 	}
 	const longestBody = 64 << 10
 	if len(text) > longestBody {
-		text = strings.ToValidUTF8(text[:longestBody], "") + "\n… " + fmt.Sprint(len(text)-longestBody) + " bytes more"
+		text = strings.ToValidUTF8(text[:longestBody], "") + "\n… " + fmt.Sprint(len(text)-longestBody) +
+			" bytes more"
 	}
 	return text
 }
@@ -153,7 +160,8 @@ func logOf(arn printable.Name, requestID string) string {
 	}
 	once := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "%", "$") }
 	group := once(url.QueryEscape("/aws/lambda/" + parts[6]))
-	address := "https://" + url.PathEscape(parts[3]) + ".console.aws.amazon.com/cloudwatch/home?region=" + url.QueryEscape(parts[3]) +
+	address := "https://" + url.PathEscape(parts[3]) +
+		".console.aws.amazon.com/cloudwatch/home?region=" + url.QueryEscape(parts[3]) +
 		"#logsV2:log-groups/log-group/" + group + "/log-events"
 	if requestID != "" {
 		address += "$3FfilterPattern$3D" + once(url.QueryEscape(`"`+requestID+`"`))

@@ -98,7 +98,8 @@ func draw(q queue, open gaps, consumers []consumer) ruler {
 			break
 		}
 		had := jsonseq.Seq(number(c.Delivered))
-		m := mark{Name: c.Consumer, Seq: had, X: at(had), Top: r.Height + 3, Bottom: r.Height + rowHeight - 3, Anchor: "start"}
+		m := mark{Name: c.Consumer, Seq: had, X: at(had), Top: r.Height + 3,
+			Bottom: r.Height + rowHeight - 3, Anchor: "start"}
 		m.TextX, m.TextY = m.X+10, r.Height+rowHeight/2+4
 		if m.X > rulerWidth*0.7 {
 			m.TextX, m.Anchor = m.X-10, "end"

@@ -41,12 +41,14 @@ func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-f.held
 		if f.claimed != "" && asked.Queue == f.claimed {
 			w.WriteHeader(http.StatusConflict)
-			answer = map[string]any{"status": http.StatusConflict, "code": "claimed", "detail": "a claim is in flight"}
+			answer = map[string]any{"status": http.StatusConflict, "code": "claimed",
+				"detail": "a claim is in flight"}
 		}
 	case r.URL.Path == "/operations":
 		answer["operations"] = []any{}
 	case q.Get("queue") != "":
-		c := map[string]any{"consumer": "c", "state": "blocked", "blocked": blocked, "seq": 1, "error": "no such account"}
+		c := map[string]any{"consumer": "c", "state": "blocked", "blocked": blocked, "seq": 1,
+			"error": "no such account"}
 		answer["consumers"] = []any{c}
 	default:
 		var list []any
@@ -140,7 +142,8 @@ func TestBulkOnThePage(t *testing.T) {
 	shows(t, page, at, "running", "0 done", `id="stop"`)
 	await.True(t, "the operations", func() bool { return f.begun() >= 3 })
 	f.goesOn()
-	body := shows(t, page, at, `done</span> redrive`, "3 done, 0 done already, 0 changed meanwhile, 0 failed")
+	body := shows(t, page, at, `done</span> redrive`,
+		"3 done, 0 done already, 0 changed meanwhile, 0 failed")
 	check.That(t, !strings.Contains(body, `id="stop"`) && !strings.Contains(body, `id="go-on"`),
 		"it is over: %s", body)
 	shows(t, page, "bulk", `href="`+at+`"`, "the ledger is back")
@@ -157,15 +160,19 @@ func TestBulkOfPicked(t *testing.T) {
 	f, page := bulkPage(t, 3)
 	f.goesOn()
 	f.claimed = "q<2"
-	picks := "&picks=yes&pick=" + url.QueryEscape(`["q<1","c"]`) + "&pick=" + url.QueryEscape(`["q<2","c"]`)
+	picks := "&picks=yes&pick=" + url.QueryEscape(`["q<1","c"]`) + "&pick=" +
+		url.QueryEscape(`["q<2","c"]`)
 	at := posts(t, page, "look", redrive+picks)
 	body := shows(t, page, at, "redrive of 2 consumers", "Nothing is done yet", "It would touch")
-	if inOrder(t, body, ">q&lt;1<", ">1<", "no such account", ">q&lt;2<"); strings.Contains(body, "q&lt;0") {
+	if inOrder(t, body, ">q&lt;1<", ">1<", "no such account", ">q&lt;2<"); strings.Contains(body,
+		"q&lt;0") {
 		t.Errorf("it has one that is not picked:\n%s", body)
 	}
 	posts(t, page, "start", strings.TrimPrefix(at, "run?"))
-	body = shows(t, page, at, `done</span> redrive`, "1 done, 0 done already, 0 changed meanwhile, 1 failed", `id="go-on"`)
-	inOrder(t, body, `name="pick" value="[&#34;q\u003c1&#34;,&#34;c&#34;]"`, ">q&lt;1<", ">done<", ">q&lt;2<", ">failed<", "a claim is in flight")
+	body = shows(t, page, at, `done</span> redrive`,
+		"1 done, 0 done already, 0 changed meanwhile, 1 failed", `id="go-on"`)
+	inOrder(t, body, `name="pick" value="[&#34;q\u003c1&#34;,&#34;c&#34;]"`, ">q&lt;1<", ">done<",
+		">q&lt;2<", ">failed<", "a claim is in flight")
 	check.Is(t, f.begun(), 2)
 }
 
@@ -231,7 +238,8 @@ func TestBulkOfAnother(t *testing.T) {
 			"%s shows it: %d", address, answer.Code)
 	}
 	answer := shown(page, "run?run=none")
-	check.That(t, answer.Code == http.StatusNotFound && strings.Contains(answer.Body.String(), "end with it"),
+	check.That(t, answer.Code == http.StatusNotFound &&
+		strings.Contains(answer.Body.String(), "end with it"),
 		"%d %s", answer.Code, answer.Body)
 	check.Is(t, f.begun(), 0)
 }
@@ -251,7 +259,8 @@ func TestBulkForms(t *testing.T) {
 		"action=redrive&reason=r&pick=x":     "pick is &#34;x&#34;",
 	} {
 		answer := sent(page, "look", form)
-		check.That(t, answer.Code == http.StatusBadRequest && strings.Contains(answer.Body.String(), says),
+		check.That(t, answer.Code == http.StatusBadRequest &&
+			strings.Contains(answer.Body.String(), says),
 			"%s: %d, has no %s:\n%s", form, answer.Code, says, answer.Body)
 	}
 }

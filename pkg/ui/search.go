@@ -56,7 +56,8 @@ func (u *UI) search(ctx context.Context, query url.Values) (any, error) {
 		}
 	}
 	var err error
-	if f.Queues, err = u.list(ctx, "queues", client.Query("prefix", text, "after", query.Get("after"))); err != nil {
+	if f.Queues, err = u.list(ctx, "queues",
+		client.Query("prefix", text, "after", query.Get("after"))); err != nil {
 		return nil, err
 	}
 	if f.Queues.Next != "" {
@@ -82,7 +83,8 @@ func (u *UI) search(ctx context.Context, query url.Values) (any, error) {
 // refused reports whether the API has no such thing, or takes no such name.
 func refused(err error) bool {
 	var problem *client.Problem
-	return errors.As(err, &problem) && (problem.Status == http.StatusNotFound || problem.Status == http.StatusBadRequest)
+	return errors.As(err, &problem) &&
+		(problem.Status == http.StatusNotFound || problem.Status == http.StatusBadRequest)
 }
 
 // isQueue reports whether there is a queue of a name.
@@ -119,5 +121,6 @@ func (u *UI) among(ctx context.Context, f found, name, what string) (any, error)
 // keyIs reports whether a message has a key: as JSON, or the text in it.
 func keyIs(m message, what string) bool {
 	var text string
-	return len(m.Key) > 0 && (bytes.Equal(m.Key, []byte(what)) || json.Unmarshal(m.Key, &text) == nil && text == what)
+	return len(m.Key) > 0 &&
+		(bytes.Equal(m.Key, []byte(what)) || json.Unmarshal(m.Key, &text) == nil && text == what)
 }

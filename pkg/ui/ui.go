@@ -68,7 +68,8 @@ type UI struct {
 func New(options Options) (*UI, error) {
 	options.Every = cmp.Or(options.Every, 500*time.Millisecond)
 	if options.Every < shortest || options.Every > longest {
-		return nil, fmt.Errorf("option Every is %v: it must be from %v to %v", options.Every, shortest, longest)
+		return nil, fmt.Errorf("option Every is %v: it must be from %v to %v", options.Every, shortest,
+			longest)
 	}
 	api, err := client.Open(client.Access{
 		URL: options.URL, Sign: options.Sign, Region: options.Region, Token: options.Token,
@@ -78,7 +79,8 @@ func New(options Options) (*UI, error) {
 	}
 	mux := http.NewServeMux()
 	u := &UI{
-		lately: latest[lagging](mostLines), glances: latest[*glance](mostGlances), options: options, api: api, secret: rand.Text(), trends: newTrends(),
+		lately: latest[lagging](mostLines), glances: latest[*glance](mostGlances), options: options,
+		api: api, secret: rand.Text(), trends: newTrends(),
 		turns: turns{of: map[string][]chan struct{}{}}, handler: origin.Protect(options.Hosts, mux),
 	}
 	mux.Handle("GET /static/", http.FileServerFS(static))
@@ -154,7 +156,8 @@ func (u *UI) nothing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	u.write(w, http.StatusNotFound, "overview", frame{
-		Title: "No such screen", Operate: u.options.Operate, API: u.options.URL, Problem: "There is no screen at this address.",
+		Title: "No such screen", Operate: u.options.Operate, API: u.options.URL,
+		Problem: "There is no screen at this address.",
 	})
 }
 

@@ -47,7 +47,8 @@ func TestLive(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/ops/live?of=queue&queue=q", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		server.URL+"/ops/live?of=queue&queue=q", nil)
 	check.OK(t, err)
 	answer, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
@@ -56,7 +57,8 @@ func TestLive(t *testing.T) {
 	check.Need(t, kind == "text/event-stream", "content type %q", kind)
 	lines := bufio.NewScanner(answer.Body)
 	for _, position := range []string{"9007199254740994", "9007199254740995", "9007199254740996"} {
-		for found := false; !found; found = strings.Contains(lines.Text(), "<b>"+position+"</b>position") {
+		for found := false; !found; found = strings.Contains(lines.Text(),
+			"<b>"+position+"</b>position") {
 			check.Need(t, lines.Scan(), "the stream ended before position %s: %v", position, lines.Err())
 		}
 	}
@@ -88,7 +90,8 @@ func TestTabsShareALook(t *testing.T) {
 // token.
 func TestForbidden(t *testing.T) {
 	page := check.Get(ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}}))
-	form := url.Values{"queue": {"q"}, "consumer": {"c"}, "action": {"pause"}, "reason": {"r"}}.Encode()
+	form := url.Values{"queue": {"q"}, "consumer": {"c"}, "action": {"pause"},
+		"reason": {"r"}}.Encode()
 	for name, c := range map[string]struct {
 		host, origin string
 		want         int
@@ -99,7 +102,8 @@ func TestForbidden(t *testing.T) {
 	} {
 		for _, path := range []string{"operate", "look", "start", "stop"} {
 			t.Run(name+" for "+path, func(t *testing.T) {
-				request := httptest.NewRequest(http.MethodPost, "http://"+c.host+"/"+path, strings.NewReader(form))
+				request := httptest.NewRequest(http.MethodPost, "http://"+c.host+"/"+path,
+					strings.NewReader(form))
 				request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 				if c.origin != "" {
 					request.Header.Set("Origin", c.origin)
@@ -113,9 +117,11 @@ func TestForbidden(t *testing.T) {
 	answer := httptest.NewRecorder()
 	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/queue?queue=q", nil))
 	policy := answer.Header().Get("Content-Security-Policy")
-	check.That(t, answer.Code == http.StatusOK && strings.Contains(policy, "default-src 'none'") && !strings.Contains(policy, "unsafe"),
+	check.That(t, answer.Code == http.StatusOK && strings.Contains(policy, "default-src 'none'") &&
+		!strings.Contains(policy, "unsafe"),
 		"%d, policy %q", answer.Code, policy)
-	if body := answer.Body.String(); strings.Contains(body, "style=") || strings.Contains(body, "onclick") {
+	if body := answer.Body.String(); strings.Contains(body, "style=") ||
+		strings.Contains(body, "onclick") {
 		t.Error("the screen has a style or a script of its own, which the policy refuses")
 	}
 }

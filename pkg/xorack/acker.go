@@ -76,7 +76,8 @@ func New(store *Store, options *Options) (*Acker, error) {
 		options = &Options{}
 	}
 	a := &Acker{
-		store: store, tombstone: cmp.Or(options.Tombstone, DefaultTombstone), now: options.Now, newOp: options.NewOp, forEach: options.ForEach,
+		store: store, tombstone: cmp.Or(options.Tombstone, DefaultTombstone), now: options.Now,
+		newOp: options.NewOp, forEach: options.ForEach,
 		wakeUp: options.WakeUp,
 	}
 	if err := bounds.Check("tombstone", a.tombstone, MinTombstone, maxTombstone); err != nil {

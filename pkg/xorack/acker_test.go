@@ -151,7 +151,8 @@ func TestOtherChildren(t *testing.T) {
 	for _, r := range results {
 		outcomes = append(outcomes, r.Outcome)
 	}
-	want := []xorack.Outcome{xorack.OtherChildren, xorack.Applied, xorack.Applied, xorack.OtherChildren}
+	want := []xorack.Outcome{xorack.OtherChildren, xorack.Applied, xorack.Applied,
+		xorack.OtherChildren}
 	diff := cmp.Diff(want, outcomes)
 	check.That(t, diff == "" && errors.Join(errs...) == nil, "%v, errors %v", diff, errs)
 	if c := f.chain("t"); c.Edges != was.Edges+1 || len(f.tags()) != 1 {
@@ -169,13 +170,16 @@ func TestAddUnderAnEdgeThatEnded(t *testing.T) {
 	f.want(xorack.Applied)(f.Done(t.Context(), root))
 	was := f.chain("t")
 	f.want(xorack.EdgeEnded)(f.Add(t.Context(), root, "late", root.Child(0)))
-	check.Is(t, cmp.Diff(was, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "")
+	check.Is(t, cmp.Diff(was, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool {
+		return a == b
+	})), "")
 	// In one write an edge's children come before its end, however they are named.
 	other := was.Root(1)
 	results, errs := f.Apply(t.Context(), []xorack.Operation{
 		xorack.EndOf(other), xorack.StartOf(root, "late", root.Child(0)), xorack.StartOf(other, "b", other.Child(0)),
 	})
-	check.That(t, results[0].Outcome == xorack.Applied && results[1].Outcome == xorack.EdgeEnded && results[2].Outcome == xorack.Applied && errors.Join(errs...) == nil,
+	check.That(t, results[0].Outcome == xorack.Applied && results[1].Outcome == xorack.EdgeEnded &&
+		results[2].Outcome == xorack.Applied && errors.Join(errs...) == nil,
 		"%v, %v", results, errs)
 	f.want(xorack.Ended)(f.Done(t.Context(), other.Child(0)))
 	f.want(xorack.AlreadyDone)(f.Add(t.Context(), root, "late", root.Child(0)))
@@ -230,7 +234,8 @@ func TestExtend(t *testing.T) {
 	orphan := xorack.Root("orphan", "", 0)
 	f.want(xorack.Applied)(f.Done(t.Context(), orphan))
 	check.Fails(t, check.Err(f.Extend(t.Context(), orphan, later)), xorack.ErrTagNotFound)
-	check.Fails(t, check.Err(f.Extend(t.Context(), xorack.Root("none", "", 0), later)), xorack.ErrTagNotFound)
+	check.Fails(t, check.Err(f.Extend(t.Context(), xorack.Root("none", "", 0), later)),
+		xorack.ErrTagNotFound)
 }
 
 func TestDelete(t *testing.T) {
@@ -244,7 +249,8 @@ func TestDelete(t *testing.T) {
 	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("done", "", 0)))
 	f.want(xorack.AlreadyDone)(f.Delete(t.Context(), "done"))
 	// Another chain takes the tag once the end is finished.
-	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})),
+		xorack.ErrTagExists)
 	check.Get(f.Finish(t.Context(), f.chain("t"), nil))
 	f.create("t", &xorack.CreateOptions{ID: "2"})
 	check.Fails(t, check.Err(f.Done(t.Context(), root)), xorack.ErrOtherChain)
@@ -253,15 +259,21 @@ func TestDelete(t *testing.T) {
 func TestTagReuse(t *testing.T) {
 	f := newFixture(t)
 	first := f.create("t", nil)
-	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
-	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Hour})), xorack.ErrTagExists)
-	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 2})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})),
+		xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Hour})),
+		xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 2})),
+		xorack.ErrTagExists)
 	check.Fails(t, check.Err(f.Done(t.Context(), xorack.Root("t", "2", 0))), xorack.ErrOtherChain)
-	check.Fails(t, check.Err(f.Fail(t.Context(), xorack.Root("t", "2", 0), "why")), xorack.ErrOtherChain)
-	check.Fails(t, check.Err(f.Extend(t.Context(), xorack.Root("t", "2", 0), start.Add(time.Hour))), xorack.ErrOtherChain)
+	check.Fails(t, check.Err(f.Fail(t.Context(), xorack.Root("t", "2", 0), "why")),
+		xorack.ErrOtherChain)
+	check.Fails(t, check.Err(f.Extend(t.Context(), xorack.Root("t", "2", 0), start.Add(time.Hour))),
+		xorack.ErrOtherChain)
 	f.want(xorack.Ended)(f.Done(t.Context(), first))
 	check.Get(f.Finish(t.Context(), f.chain("t"), nil))
-	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})),
+		xorack.ErrTagExists)
 	f.now = start.Add(xorack.DefaultTombstone)
 	// Its own create, repeated very late, does not make it live again.
 	created, err := f.Create(t.Context(), "t", nil)
@@ -299,7 +311,8 @@ func TestApply(t *testing.T) {
 	results, errs = f.Apply(t.Context(), []xorack.Operation{
 		xorack.EndOf(one.Child(0)), xorack.EndOf(one.Child(1)), xorack.EndOf(one.Child(2)), xorack.EndOf(one.Child(1).Child(0)),
 	})
-	check.That(t, errors.Join(errs...) == nil && results[3].Outcome == xorack.Ended && results[0].Outcome == xorack.Applied,
+	check.That(t, errors.Join(errs...) == nil && results[3].Outcome == xorack.Ended &&
+		results[0].Outcome == xorack.Applied,
 		"%v, %v", results, errs)
 }
 
@@ -355,7 +368,8 @@ func TestNestedChains(t *testing.T) {
 // ended by those who may end that one; without a tenant they have none.
 func TestFanStaysWithItsTenant(t *testing.T) {
 	for tag, want := range map[string]string{"@acme/tree": "acme", "tree": "", "@/tree": ""} {
-		for _, n := range []int{1, xorack.FanWidth, xorack.FanWidth + 1, xorack.FanWidth*xorack.FanWidth + 1} {
+		for _, n := range []int{1, xorack.FanWidth, xorack.FanWidth + 1,
+			xorack.FanWidth*xorack.FanWidth + 1} {
 			tags := map[string]bool{}
 			for _, leaf := range xorack.Root(tag, "", 0).Fan(n) {
 				tags[leaf.Tag()] = true
@@ -380,7 +394,8 @@ func TestWakeFinishesStamps(t *testing.T) {
 	f.faults.Fail(0, "")
 	report, late, err := f.Wake(t.Context(), "t", f.announce)
 	check.That(t, err == nil && report.Finished == 1 && late.IsZero() && len(f.announced) == 1,
-		"%+v, late %v, %v, %d announced; want it finished and announced", report, late, err, len(f.announced))
+		"%+v, late %v, %v, %d announced; want it finished and announced", report, late, err,
+		len(f.announced))
 }
 
 // TestFinishWithoutItsParent seals a chain whose parent's tag belongs to something else.
@@ -448,7 +463,8 @@ func TestAnInvalidAddHoldsTheEndBack(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", nil)
 	var bad *xorack.InvalidError
-	_, errs := f.Apply(t.Context(), []xorack.Operation{xorack.StartOf(root, "b", root), xorack.EndOf(root)})
+	_, errs := f.Apply(t.Context(),
+		[]xorack.Operation{xorack.StartOf(root, "b", root), xorack.EndOf(root)})
 	check.That(t, errors.As(errs[0], &bad) && errors.As(errs[1], &bad),
 		"errors %v, want that of the call of Add for both", errs)
 }

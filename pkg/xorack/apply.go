@@ -51,7 +51,8 @@ func (o Operation) delta() Sum {
 // split distinguishes the operation with these children from the same one with others.
 func (o Operation) split() split {
 	op, delta := o.op(), o.delta()
-	hash := chains.Derive(chains.ForSplit, op[:], chains.Number(len(o.children)), []byte(delta.String()))
+	hash := chains.Derive(chains.ForSplit, op[:], chains.Number(len(o.children)),
+		[]byte(delta.String()))
 	return split(hash[:4])
 }
 
@@ -87,7 +88,8 @@ func (o Operation) validate() error {
 	for i, child := range o.children {
 		at := []invalid.Element{{List: "children", Index: i}}
 		if child.tag != o.edge.tag || child.inc != o.edge.inc {
-			return &InvalidError{At: at, Code: invalid.Clash, Problem: "belongs to another chain than its parent"}
+			return &InvalidError{At: at, Code: invalid.Clash,
+				Problem: "belongs to another chain than its parent"}
 		}
 		if seen[child.id] {
 			return &InvalidError{At: at, Code: invalid.Clash, Problem: "is there twice, or is the parent"}

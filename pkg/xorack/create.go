@@ -50,7 +50,8 @@ func (o CreateOptions) validate(tag string) error {
 	case len(o.ID) > MaxTag:
 		return invalid.New(invalid.TooLarge, "id", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
 	case o.Idle != 0 && (o.Idle < time.Millisecond || o.Idle > MaxDeadline):
-		return invalid.New(invalid.OutOfRange, "idle", fmt.Sprintf("is %v: it must be 0, or from 1ms to %v", o.Idle, MaxDeadline))
+		return invalid.New(invalid.OutOfRange, "idle",
+			fmt.Sprintf("is %v: it must be 0, or from 1ms to %v", o.Idle, MaxDeadline))
 	case o.Parent.tag == tag:
 		return invalid.New(invalid.Clash, "parent", "must be an edge of another chain")
 	}
@@ -64,7 +65,8 @@ func (o CreateOptions) validate(tag string) error {
 func (o CreateOptions) digest() [8]byte {
 	times := binary.BigEndian.AppendUint64(nil, uint64(o.Deadline))
 	times = binary.BigEndian.AppendUint64(times, uint64(o.Idle))
-	parts := [][]byte{chains.Number(o.Edges), times, []byte(o.Parent.tag), o.Parent.inc[:], o.Parent.id[:]}
+	parts := [][]byte{chains.Number(o.Edges), times, []byte(o.Parent.tag), o.Parent.inc[:],
+		o.Parent.id[:]}
 	if o.Data != "" {
 		parts = append(parts, []byte(o.Data))
 	}
@@ -129,7 +131,8 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	now := ddb.ToMillis(a.now())
 	c := Chain{
 		Tag: tag, Incarnation: incarnationOf(tag, o.ID), Edges: int64(o.Edges), Options: o.digest(),
-		Created: now, Seen: now, Deadline: now.Add(o.Deadline).Truncate(time.Millisecond), Idle: o.Idle.Truncate(time.Millisecond),
+		Created: now, Seen: now, Deadline: now.Add(o.Deadline).Truncate(time.Millisecond),
+		Idle:      o.Idle.Truncate(time.Millisecond),
 		ExpiresOn: chains.Never, Parent: o.Parent, Data: o.Data,
 	}
 	for i := range o.Edges {
@@ -156,7 +159,8 @@ func (a *Acker) nextLook(c Chain, now time.Time) time.Time {
 		next = idle
 	}
 	before := c.Deadline.Add(-scheduleAhead / 2)
-	if a.wakeUp != nil && c.Deadline.Sub(c.Created) > scheduleAhead && before.After(now) && before.Before(next) {
+	if a.wakeUp != nil && c.Deadline.Sub(c.Created) > scheduleAhead && before.After(now) &&
+		before.Before(next) {
 		next = before
 	}
 	return next

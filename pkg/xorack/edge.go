@@ -63,7 +63,8 @@ func incarnationOf(tag, id string) Incarnation {
 func Root(tag, id string, i int) Edge { return rootOf(tag, incarnationOf(tag, id), i) }
 
 func rootOf(tag string, inc Incarnation, i int) Edge {
-	return Edge{tag: tag, inc: inc, id: edgeID(chains.Derive(chains.ForRoot, inc[:], chains.Number(i)))}
+	return Edge{tag: tag, inc: inc,
+		id: edgeID(chains.Derive(chains.ForRoot, inc[:], chains.Number(i)))}
 }
 
 func (e Edge) derived(kind byte, name []byte) Edge {
@@ -155,7 +156,8 @@ func ParseEdge(token string) (Edge, error) {
 		return malformed("is not a token")
 	}
 	if raw[0] != tokenVersion {
-		return malformed("is a token of version " + strconv.Itoa(int(raw[0])) + ", and this program knows version 1")
+		return malformed("is a token of version " + strconv.Itoa(int(raw[0])) +
+			", and this program knows version 1")
 	}
 	e := Edge{tag: string(raw[tokenHead:]), inc: Incarnation(raw[1:9]), id: [12]byte(raw[9:21])}
 	if binary.BigEndian.Uint32(raw[21:]) != e.checksum() {

@@ -32,7 +32,8 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s, %d of %d edges ended\n", result.Outcome, result.Chain.EdgesEnded(), result.Chain.Edges)
+		fmt.Printf("%s, %d of %d edges ended\n", result.Outcome, result.Chain.EdgesEnded(),
+			result.Chain.Edges)
 		tokens := make([]string, len(children))
 		for i, child := range children {
 			tokens[i] = child.String()

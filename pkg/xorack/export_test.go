@@ -24,7 +24,9 @@ func (s Sum) Plus(o Sum) Sum { return s.plus(o) }
 
 func (s Sum) Minus(o Sum) Sum { return s.minus(o) }
 
-func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) { return s.create(ctx, c) }
+func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) {
+	return s.create(ctx, c)
+}
 
 func (s *Store) Replace(ctx context.Context, c, seen Chain) (Chain, bool, error) {
 	return s.replace(ctx, c, seen)
@@ -32,7 +34,8 @@ func (s *Store) Replace(ctx context.Context, c, seen Chain) (Chain, bool, error)
 
 func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) { return s.apply(ctx, w) }
 
-func (s *Store) Fail(ctx context.Context, e Edge, reason string, now time.Time) (Chain, bool, error) {
+func (s *Store) Fail(ctx context.Context, e Edge, reason string,
+	now time.Time) (Chain, bool, error) {
 	return s.fail(ctx, e, reason, now)
 }
 
@@ -43,7 +46,8 @@ func EdgeOf(tag string, inc Incarnation, op Op) Edge {
 	return e
 }
 
-func (s *Store) Extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error) {
+func (s *Store) Extend(ctx context.Context, tag string, inc Incarnation,
+	deadline time.Time) (Chain, bool, error) {
 	return s.extend(ctx, tag, inc, deadline)
 }
 
@@ -53,7 +57,8 @@ func (s *Store) TimeOut(
 	return s.timeOut(ctx, c, reason, seen, now)
 }
 
-func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
+func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation,
+	from, to time.Time) (Chain, bool, error) {
 	return s.postpone(ctx, tag, inc, from, to)
 }
 
@@ -65,7 +70,8 @@ func (s *Store) Delete(ctx context.Context, tag string, op Op, now time.Time) (C
 	return s.delete(ctx, tag, op, now)
 }
 
-func (s *Store) Seal(ctx context.Context, tag string, inc Incarnation, ended, expires time.Time) (Chain, bool, error) {
+func (s *Store) Seal(ctx context.Context, tag string, inc Incarnation,
+	ended, expires time.Time) (Chain, bool, error) {
 	return s.seal(ctx, tag, inc, ended, expires)
 }
 
@@ -81,7 +87,8 @@ func (s *Store) Due(
 
 // Put stores a chain of stamps, as package stamps does.
 func (s *Store) Put(ctx context.Context, c Chain) error {
-	beside := []ddb.Action{chains.Tag.Set(ddb.Text(c.Tag)), chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove()}
+	beside := []ddb.Action{chains.Tag.Set(ddb.Text(c.Tag)), chains.Sum.Remove(), chains.Edges.Remove(),
+		chains.Options.Remove()}
 	if !c.Due.IsZero() {
 		beside = append(beside, chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag))))
 	}

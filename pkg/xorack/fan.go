@@ -42,7 +42,8 @@ func capacity(n int) int {
 
 // fan splits n edges under an edge: visit is called for each chain, leaf for each edge, in their
 // order.
-func fan(e Edge, child func(int) Edge, n int, visit func(fanned), leaf func(Edge)) (children []Edge) {
+func fan(e Edge, child func(int) Edge, n int, visit func(fanned),
+	leaf func(Edge)) (children []Edge) {
 	part := capacity(n)
 	for i := range (n + part - 1) / part {
 		c := child(i)
@@ -54,7 +55,8 @@ func fan(e Edge, child func(int) Edge, n int, visit func(fanned), leaf func(Edge
 		size := min(part, n-i*part)
 		width := capacity(size)
 		hash := chains.Derive(chains.ForFan, c.inc[:], c.id[:], []byte(c.tag))
-		sub := fanned{under: c, tag: inside(c.tag, "fan."+base64.RawURLEncoding.EncodeToString(hash[:16]))}
+		sub := fanned{under: c,
+			tag: inside(c.tag, "fan."+base64.RawURLEncoding.EncodeToString(hash[:16]))}
 		sub.inc, sub.edges = incarnationOf(sub.tag, ""), (size+width-1)/width
 		visit(sub)
 		fan(c, func(j int) Edge { return rootOf(sub.tag, sub.inc, j) }, size, visit, leaf)

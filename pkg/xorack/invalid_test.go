@@ -31,7 +31,9 @@ func TestInvalid(t *testing.T) {
 		return func(ctx context.Context, f *fixture) error { return check.Err(f.Fail(ctx, ok, reason)) }
 	}
 	deadline := func(deadline time.Time) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { return check.Err(f.Extend(ctx, ok, deadline)) }
+		return func(ctx context.Context, f *fixture) error {
+			return check.Err(f.Extend(ctx, ok, deadline))
+		}
 	}
 	for _, c := range []struct {
 		name, field string
@@ -96,7 +98,9 @@ func TestInvalid(t *testing.T) {
 			var invalid *xorack.InvalidError
 			check.That(t, errors.As(err, &invalid) && invalid.Path() == c.field,
 				"error %v, want one of the field %s", err, c.field)
-			check.Is(t, cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "")
+			check.Is(t, cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool {
+				return a == b
+			})), "")
 			check.Is(t, len(f.tags()), 1)
 		})
 	}
@@ -118,7 +122,8 @@ func TestAlteredToken(t *testing.T) {
 				"bit %d of character %d: %v, %v", bit, i, got, err)
 		}
 	}
-	for _, token := range []string{"", " ", token[:len(token)-1], token + "A", token + "=", token + "\n", token[:5] + "\r\n" + token[5:], "AQ", strings.Repeat("A", 5000)} {
+	for _, token := range []string{"", " ", token[:len(token)-1], token + "A", token + "=",
+		token + "\n", token[:5] + "\r\n" + token[5:], "AQ", strings.Repeat("A", 5000)} {
 		got, err := xorack.ParseEdge(token)
 		check.That(t, err != nil && got.IsZero(), "%.40q: %v, %v", token, got, err)
 	}

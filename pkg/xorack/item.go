@@ -30,7 +30,8 @@ var codec = ddb.NewCodec[Chain]("chain", chains.Layout, chains.Layout)
 
 // encode is the item of a chain at its creation.
 func (s *Store) encode(c Chain) ddb.Item {
-	beside := []ddb.Action{chains.Tag.Set(ddb.Text(c.Tag)), chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag)))}
+	beside := []ddb.Action{chains.Tag.Set(ddb.Text(c.Tag)),
+		chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag)))}
 	if !c.Parent.IsZero() {
 		beside = append(beside, chains.Parent.Set(parentValue(c.Parent, c.Sub)))
 	}
@@ -75,6 +76,7 @@ func parentOf(d *ddb.Decoder) (parent Edge, sub bool) {
 		d.Fail(chains.Parent, "is not an edge")
 		return Edge{}, false
 	}
-	parent = Edge{tag: string(value[parentHead:]), inc: Incarnation(value[1:9]), id: [12]byte(value[9:parentHead])}
+	parent = Edge{tag: string(value[parentHead:]), inc: Incarnation(value[1:9]),
+		id: [12]byte(value[9:parentHead])}
 	return parent, value[0] == parentSub
 }

@@ -27,7 +27,8 @@ const maxPending = 500
 //
 // One query for each part that is looked at; half a read unit for each 4 KB of it, about 60 tags,
 // and at least a half.
-func (a *Acker) Pending(ctx context.Context, after Pending, limit int) (page []Pending, more bool, err error) {
+func (a *Acker) Pending(ctx context.Context, after Pending,
+	limit int) (page []Pending, more bool, err error) {
 	limit = min(limit, maxPending)
 	shard := 0
 	if after.Tag != "" {

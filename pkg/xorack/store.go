@@ -48,19 +48,22 @@ func NewStore(engine ddb.Engine, names Names) *Store {
 // What conditions ask of a chain's item. isOpen is for items that may be none, or of a chain that
 // was not created; isRunning for those that are neither.
 var (
-	isOpen    = ddb.And(chains.Recorded.Missing(), ddb.Or(chains.Created.Missing(), chains.Sum.Ne(ddb.Int(0))))
+	isOpen = ddb.And(chains.Recorded.Missing(),
+		ddb.Or(chains.Created.Missing(), chains.Sum.Ne(ddb.Int(0))))
 	isRunning = ddb.And(chains.Recorded.Missing(), chains.Sum.Ne(ddb.Int(0)))
 	hasEdges  = chains.StampLen.Missing()
 )
 
 // upsert changes the chain under a tag, or makes it, if the condition holds. It returns the chain
 // that is stored afterwards and whether the condition held.
-func (s *Store) upsert(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
+func (s *Store) upsert(ctx context.Context, op, tag string, condition ddb.Cond,
+	do ...ddb.Action) (Chain, bool, error) {
 	return s.decoded(s.table.Upsert(ctx, op, tag, condition, do...))
 }
 
 // update changes the chain under a tag, if it is there and the condition holds.
-func (s *Store) update(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
+func (s *Store) update(ctx context.Context, op, tag string, condition ddb.Cond,
+	do ...ddb.Action) (Chain, bool, error) {
 	return s.decoded(s.table.Update(ctx, op, tag, condition, do...))
 }
 
@@ -76,7 +79,8 @@ func (s *Store) decoded(it ddb.Item, held bool, err error) (Chain, bool, error) 
 //
 // One strong GetItem; 1 read unit for each 4 KB.
 func (s *Store) Chain(ctx context.Context, tag string) (Chain, error) {
-	a, err := s.table.Engine.Do(ctx, ddb.Get{Op: s.table.Op("get"), Key: s.table.Key(tag), Strong: true})
+	a, err := s.table.Engine.Do(ctx,
+		ddb.Get{Op: s.table.Op("get"), Key: s.table.Key(tag), Strong: true})
 	c, _, err := s.decoded(a.Item, true, err)
 	return c, err
 }
@@ -110,7 +114,8 @@ func (s *Store) due(
 	}
 	if after.Tag != "" {
 		query.After = ddb.Fields{
-			chains.Tag: ddb.Text(after.Tag), chains.DueShard: query.Partition, chains.Due: ddb.Millis(after.Due),
+			chains.Tag: ddb.Text(after.Tag), chains.DueShard: query.Partition,
+			chains.Due: ddb.Millis(after.Due),
 		}.Item()
 	}
 	a, err := s.table.Engine.Do(ctx, query)

@@ -114,7 +114,8 @@ func (s *Store) apply(ctx context.Context, w work) (Chain, bool, error) {
 // stays. We die right after: as with apply.
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
-func (s *Store) fail(ctx context.Context, e Edge, reason string, now time.Time) (Chain, bool, error) {
+func (s *Store) fail(ctx context.Context, e Edge, reason string,
+	now time.Time) (Chain, bool, error) {
 	op := e.Op()
 	return s.upsert(ctx, "fail", e.tag,
 		ddb.And(isOpen, chains.IsSame(e.inc), hasEdges, ddb.Not(chains.Ops.Contains(ddb.Blob(op[:])))),

@@ -46,7 +46,8 @@ func zeroOrphan(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
 func testOrphanAtZero(t *testing.T, s *xorack.Store) {
 	orphan := zeroOrphan(t, s, "zero a")
 	same(t, "end", orphan.End(), xorack.Open)
-	orphan.Sum, orphan.Edges, orphan.Ops, orphan.LastOp = sum(7), 6, []xorack.Op{op(0), op(1), op(2)}, op(2)
+	orphan.Sum, orphan.Edges, orphan.Ops, orphan.LastOp = sum(7), 6, []xorack.Op{op(0), op(1), op(2)},
+		op(2)
 	answers(t, s, "goes on", orphan, true)(s.Apply(t.Context(), work("zero a", 7, 2)))
 }
 
@@ -62,7 +63,8 @@ func testCreateRefused(t *testing.T, s *xorack.Store) {
 	byStranger := newChain("refused b")
 	byStranger.Incarnation = stranger
 	answers(t, s, "over a stranger's orphan", orphan, false)(s.Create(t.Context(), byStranger))
-	stamped := put(t, s, xorack.Chain{Tag: "refused d", Incarnation: inc, StampLen: 2, Stamps: [][]byte{[]byte("mark01aa")}})
+	stamped := put(t, s, xorack.Chain{Tag: "refused d", Incarnation: inc, StampLen: 2,
+		Stamps: [][]byte{[]byte("mark01aa")}})
 	answers(t, s, "over stamps", stamped, false)(s.Create(t.Context(), newChain("refused d")))
 
 	failed, _ := check.Get2(fail(t, s, "refused c", 1))
@@ -110,7 +112,8 @@ func testReplace(t *testing.T, s *xorack.Store) {
 func orphanStamps(t *testing.T, s *xorack.Store, tag string, stamps ...string) xorack.Chain {
 	t.Helper()
 	c := newStamped(tag, stamps...)
-	c.Incarnation, c.Created, c.Due, c.Deadline = xorack.Incarnation{}, time.Time{}, time.Time{}, time.Time{}
+	c.Incarnation, c.Created, c.Due, c.Deadline = xorack.Incarnation{}, time.Time{}, time.Time{},
+		time.Time{}
 	c.Seen, c.ExpiresOn = at.Add(time.Minute), at.Add(24*time.Hour)
 	return put(t, s, c)
 }
@@ -177,7 +180,8 @@ func testSplits(t *testing.T, s *xorack.Store) {
 	want := create(t, s, newChain("splits a"))
 	splits := work("splits a", 30, 7)
 	splits.Splits, splits.Before = [][4]byte{{9}, {0, 1}}, []xorack.Op{op(5)}
-	want.Sum, want.Edges, want.Ops, want.Splits = sum(130), 3, []xorack.Op{op(7)}, [][4]byte{{0, 1}, {9}}
+	want.Sum, want.Edges, want.Ops, want.Splits = sum(130), 3, []xorack.Op{op(7)},
+		[][4]byte{{0, 1}, {9}}
 	want.Seen, want.LastOp = at.Add(time.Minute), op(7)
 	answers(t, s, "two splits", want, true)(s.Apply(t.Context(), splits))
 	splits = work("splits a", 1, 8)
@@ -193,7 +197,8 @@ func testApplyRefused(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("work refused a"))
 	one, _ := check.Get2(s.Apply(t.Context(), work("work refused a", 1, 1)))
 	answers(t, s, "again", one, false)(s.Apply(t.Context(), work("work refused a", 1, 1)))
-	answers(t, s, "one of two again", one, false)(s.Apply(t.Context(), work("work refused a", 1, 2, 1)))
+	answers(t, s, "one of two again", one,
+		false)(s.Apply(t.Context(), work("work refused a", 1, 2, 1)))
 	other := work("work refused a", 1, 2)
 	other.Incarnation = stranger
 	answers(t, s, "of a stranger", one, false)(s.Apply(t.Context(), other))
@@ -273,7 +278,8 @@ func testFail(t *testing.T, s *xorack.Store) {
 func testDelete(t *testing.T, s *xorack.Store) {
 	now := at.Add(time.Minute)
 	want := create(t, s, newChain("delete a"))
-	want.Recorded, want.LastOp, want.EndedAt, want.Due, want.ExpiresOn = xorack.Deleted, op(5), now, now, xorack.Never
+	want.Recorded, want.LastOp, want.EndedAt, want.Due, want.ExpiresOn = xorack.Deleted, op(5), now,
+		now, xorack.Never
 	answers(t, s, "delete", want, true)(s.Delete(t.Context(), "delete a", op(5), now))
 	answers(t, s, "repeated", want, false)(s.Delete(t.Context(), "delete a", op(5), now))
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Delete(t.Context(), "delete b", op(5), now))
@@ -283,7 +289,8 @@ func testDelete(t *testing.T, s *xorack.Store) {
 	answers(t, s, "after the end", done, false)(s.Delete(t.Context(), "delete c", op(5), now))
 
 	orphan := zeroOrphan(t, s, "delete d")
-	orphan.Recorded, orphan.LastOp, orphan.EndedAt, orphan.Due, orphan.ExpiresOn = xorack.Deleted, op(5), now, now, xorack.Never
+	orphan.Recorded, orphan.LastOp, orphan.EndedAt, orphan.Due, orphan.ExpiresOn = xorack.Deleted,
+		op(5), now, now, xorack.Never
 	answers(t, s, "an orphan", orphan, true)(s.Delete(t.Context(), "delete d", op(5), now))
 
 	stamped := put(t, s, newStamped("delete e", "mark01aa"))
@@ -297,9 +304,11 @@ func testExtend(t *testing.T, s *xorack.Store) {
 	answers(t, s, "extend", want, true)(s.Extend(t.Context(), "extend a", inc, later))
 	answers(t, s, "repeated", want, false)(s.Extend(t.Context(), "extend a", inc, later))
 	answers(t, s, "earlier", want, false)(s.Extend(t.Context(), "extend a", inc, at))
-	answers(t, s, "of a stranger", want, false)(s.Extend(t.Context(), "extend a", stranger, later.Add(time.Hour)))
+	answers(t, s, "of a stranger", want,
+		false)(s.Extend(t.Context(), "extend a", stranger, later.Add(time.Hour)))
 	ended, _ := check.Get2(fail(t, s, "extend a", 1))
-	answers(t, s, "after the end", ended, false)(s.Extend(t.Context(), "extend a", inc, later.Add(time.Hour)))
+	answers(t, s, "after the end", ended,
+		false)(s.Extend(t.Context(), "extend a", inc, later.Add(time.Hour)))
 
 	create(t, s, newChain("extend d"))
 	done, _ := check.Get2(s.Apply(t.Context(), work("extend d", -100, 1)))
@@ -314,7 +323,8 @@ func timeOut(t *testing.T, s *xorack.Store, tag string, now time.Time) (xorack.C
 	return idle(t, s, tag, time.Time{}, now)
 }
 
-func idle(t *testing.T, s *xorack.Store, tag string, seen, now time.Time) (xorack.Chain, bool, error) {
+func idle(t *testing.T, s *xorack.Store, tag string,
+	seen, now time.Time) (xorack.Chain, bool, error) {
 	return s.TimeOut(t.Context(), xorack.Chain{Tag: tag, Incarnation: inc}, "late", seen, now)
 }
 
@@ -323,14 +333,16 @@ func testTimeOut(t *testing.T, s *xorack.Store) {
 	before, over := at.Add(time.Hour-time.Millisecond), at.Add(time.Hour)
 	answers(t, s, "too early", want, false)(timeOut(t, s, "time out a", before))
 	other := xorack.Chain{Tag: "time out a", Incarnation: stranger}
-	answers(t, s, "of a stranger", want, false)(s.TimeOut(t.Context(), other, "late", time.Time{}, over))
+	answers(t, s, "of a stranger", want,
+		false)(s.TimeOut(t.Context(), other, "late", time.Time{}, over))
 	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", over
 	answers(t, s, "time out", want, true)(timeOut(t, s, "time out a", over))
 	answers(t, s, "repeated", want, false)(timeOut(t, s, "time out a", over))
 
 	want = create(t, s, newChain("time out b"))
 	now := at.Add(time.Minute)
-	answers(t, s, "progress meanwhile", want, false)(idle(t, s, "time out b", at.Add(-time.Millisecond), now))
+	answers(t, s, "progress meanwhile", want,
+		false)(idle(t, s, "time out b", at.Add(-time.Millisecond), now))
 	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", now
 	answers(t, s, "no progress", want, true)(idle(t, s, "time out b", at, now))
 
@@ -339,7 +351,8 @@ func testTimeOut(t *testing.T, s *xorack.Store) {
 	answers(t, s, "after the end", done, false)(timeOut(t, s, "time out c", over))
 	orphan, _ := check.Get2(s.Apply(t.Context(), work("time out d", 1, 1)))
 	answers(t, s, "not created", orphan, false)(timeOut(t, s, "time out d", over))
-	answers(t, s, "not created, without progress", orphan, false)(idle(t, s, "time out d", orphan.Seen, over))
+	answers(t, s, "not created, without progress", orphan,
+		false)(idle(t, s, "time out d", orphan.Seen, over))
 
 	stamped := put(t, s, newStamped("time out e", "mark01aa"))
 	stamped.Recorded, stamped.Reason, stamped.EndedAt = xorack.TimedOut, "late", over
@@ -350,12 +363,14 @@ func testPostpone(t *testing.T, s *xorack.Store) {
 	want := create(t, s, newChain("postpone a"))
 	from, to := want.Due, at.Add(time.Hour)
 	answers(t, s, "from another time", want, false)(s.Postpone(t.Context(), "postpone a", inc, at, to))
-	answers(t, s, "of a stranger", want, false)(s.Postpone(t.Context(), "postpone a", stranger, from, to))
+	answers(t, s, "of a stranger", want,
+		false)(s.Postpone(t.Context(), "postpone a", stranger, from, to))
 	want.Due = to
 	answers(t, s, "postpone", want, true)(s.Postpone(t.Context(), "postpone a", inc, from, to))
 	answers(t, s, "repeated", want, false)(s.Postpone(t.Context(), "postpone a", inc, from, to))
 	ended, _ := check.Get2(fail(t, s, "postpone a", 1))
-	answers(t, s, "after the end", ended, false)(s.Postpone(t.Context(), "postpone a", inc, ended.Due, to))
+	answers(t, s, "after the end", ended,
+		false)(s.Postpone(t.Context(), "postpone a", inc, ended.Due, to))
 	create(t, s, newChain("postpone c"))
 	done, _ := check.Get2(s.Apply(t.Context(), work("postpone c", -100, 1)))
 	answers(t, s, "when it is done", done, false)(s.Postpone(t.Context(), "postpone c", inc, from, to))
@@ -381,9 +396,11 @@ func testSeal(t *testing.T, s *xorack.Store) {
 	answers(t, s, "an open chain", open, false)(s.Seal(t.Context(), "seal a", inc, at, expires))
 	want, _ := check.Get2(s.Apply(t.Context(), work("seal a", -100, 1)))
 	answers(t, s, "of a stranger", want, false)(s.Seal(t.Context(), "seal a", stranger, at, expires))
-	want.Recorded, want.EndedAt, want.Due, want.ExpiresOn = xorack.Done, at.Add(time.Minute), time.Time{}, expires
+	want.Recorded, want.EndedAt, want.Due, want.ExpiresOn = xorack.Done, at.Add(time.Minute),
+		time.Time{}, expires
 	answers(t, s, "done", want, true)(s.Seal(t.Context(), "seal a", inc, at.Add(time.Minute), expires))
-	answers(t, s, "repeated", want, false)(s.Seal(t.Context(), "seal a", inc, at, expires.Add(time.Hour)))
+	answers(t, s, "repeated", want,
+		false)(s.Seal(t.Context(), "seal a", inc, at, expires.Add(time.Hour)))
 
 	want = failed(create(t, s, newChain("seal b")), 1)
 	check.Get2(fail(t, s, "seal b", 1))
@@ -478,6 +495,8 @@ func testEndsAreDue(t *testing.T, s *xorack.Store) {
 		check.Get2(s.Apply(t.Context(), work(tag, 1, 1)))
 		_, changed := check.Get2(end(tag))
 		same(t, what, changed, true)
-		ddbtest.Settles(t, "due", func() bool { return !allDue(t, s, "end ", at.Add(time.Minute))[tag].IsZero() }, true)
+		ddbtest.Settles(t, "due", func() bool {
+			return !allDue(t, s, "end ", at.Add(time.Minute))[tag].IsZero()
+		}, true)
 	}
 }

@@ -24,10 +24,12 @@ func endNow(tag string, how End, now time.Time) []ddb.Action {
 // after: nothing is left to do.
 //
 // One UpdateItem, ALL_NEW.
-func (s *Store) extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error) {
+func (s *Store) extend(ctx context.Context, tag string, inc Incarnation,
+	deadline time.Time) (Chain, bool, error) {
 	// Only a chain that is created has a deadline.
 	later := ddb.Millis(deadline)
-	return s.update(ctx, "extend", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Deadline.Lt(later)), chains.Deadline.Set(later))
+	return s.update(ctx, "extend", tag,
+		ddb.And(chains.IsThis(inc), isRunning, chains.Deadline.Lt(later)), chains.Deadline.Set(later))
 }
 
 // timeOut ends a chain as TimedOut, if it is created, not ended, of c's incarnation, and its
@@ -45,8 +47,10 @@ func (s *Store) timeOut(
 	if !seen.IsZero() {
 		isOverdue = ddb.And(chains.Created.Exists(), chains.Seen.Eq(ddb.Millis(seen)))
 	}
-	return s.update(ctx, "time out", c.Tag, ddb.And(chains.IsThis(c.Incarnation), isRunning, isOverdue),
-		chains.Recorded.Set(ddb.Text(string(TimedOut))), chains.Reason.Set(ddb.Text(reason)), chains.EndedAt.Set(ddb.Millis(now)))
+	return s.update(ctx, "time out", c.Tag,
+		ddb.And(chains.IsThis(c.Incarnation), isRunning, isOverdue),
+		chains.Recorded.Set(ddb.Text(string(TimedOut))), chains.Reason.Set(ddb.Text(reason)),
+		chains.EndedAt.Set(ddb.Millis(now)))
 }
 
 // postpone moves Due from one time to another, if the chain is not ended and of this incarnation.
@@ -55,8 +59,10 @@ func (s *Store) timeOut(
 // left to do.
 //
 // One UpdateItem, ALL_NEW; 2 write units of the index.
-func (s *Store) postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
-	return s.update(ctx, "postpone", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Due.Eq(ddb.Millis(from))), chains.Due.Set(ddb.Millis(to)))
+func (s *Store) postpone(ctx context.Context, tag string, inc Incarnation,
+	from, to time.Time) (Chain, bool, error) {
+	return s.update(ctx, "postpone", tag, ddb.And(chains.IsThis(inc), isRunning,
+		chains.Due.Eq(ddb.Millis(from))), chains.Due.Set(ddb.Millis(to)))
 }
 
 // putOff moves Due of whatever chain has the tag from one time to another, if it is still the first
@@ -67,7 +73,8 @@ func (s *Store) postpone(ctx context.Context, tag string, inc Incarnation, from,
 //
 // One UpdateItem, ALL_NEW; 2 write units of the index.
 func (s *Store) putOff(ctx context.Context, tag string, from, to time.Time) (Chain, bool, error) {
-	return s.update(ctx, "put off", tag, chains.Due.Eq(ddb.Millis(from)), chains.Due.Set(ddb.Millis(to)))
+	return s.update(ctx, "put off", tag, chains.Due.Eq(ddb.Millis(from)),
+		chains.Due.Set(ddb.Millis(to)))
 }
 
 // delete ends a chain of edges as Deleted, if it is there and not ended, and makes it due, and its
@@ -89,8 +96,11 @@ func (s *Store) delete(ctx context.Context, tag string, op Op, now time.Time) (C
 // Lost response, another did it first: it is sealed. We die right after: nothing is left to do.
 //
 // One UpdateItem, ALL_NEW; 1 write unit of the index.
-func (s *Store) seal(ctx context.Context, tag string, inc Incarnation, ended, expires time.Time) (Chain, bool, error) {
-	return s.update(ctx, "seal", tag, ddb.And(chains.IsThis(inc), chains.Due.Exists(), ddb.Not(isRunning)),
-		chains.Recorded.SetIfMissing(ddb.Text(string(Done))), chains.EndedAt.SetIfMissing(ddb.Millis(ended)),
+func (s *Store) seal(ctx context.Context, tag string, inc Incarnation,
+	ended, expires time.Time) (Chain, bool, error) {
+	return s.update(ctx, "seal", tag,
+		ddb.And(chains.IsThis(inc), chains.Due.Exists(), ddb.Not(isRunning)),
+		chains.Recorded.SetIfMissing(ddb.Text(string(Done))),
+		chains.EndedAt.SetIfMissing(ddb.Millis(ended)),
 		chains.ExpiresOn.Set(ddb.Seconds(expires)), chains.Due.Remove(), chains.DueShard.Remove())
 }

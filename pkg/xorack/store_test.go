@@ -110,7 +110,8 @@ func sum(n int64) xorack.Sum {
 func newChain(tag string) xorack.Chain {
 	return xorack.Chain{
 		Tag: tag, Incarnation: inc, Sum: sum(100), Edges: 1, Created: at, Options: [8]byte{7, 7},
-		Deadline: at.Add(time.Hour), Idle: 1500 * time.Millisecond, Seen: at, Due: at.Add(1500 * time.Millisecond),
+		Deadline: at.Add(time.Hour), Idle: 1500 * time.Millisecond, Seen: at,
+		Due:    at.Add(1500 * time.Millisecond),
 		LastOp: xorack.Op(inc), ExpiresOn: xorack.Never, Parent: xorack.Root("parent", "", 3), Sub: true,
 	}
 }
@@ -142,12 +143,15 @@ func work(tag string, n int64, ops ...int) xorack.Work {
 // same fails the test where two values differ.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
-	check.Is(t, cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "", what)
+	check.Is(t, cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool {
+		return a == b
+	})), "", what)
 }
 
 // answers fails the test unless a write answers with this chain and this word on whether it changed
 // it, and the chain stands there.
-func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain, changes bool) func(xorack.Chain, bool, error) {
+func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain,
+	changes bool) func(xorack.Chain, bool, error) {
 	t.Helper()
 	return func(got xorack.Chain, changed bool, err error) {
 		t.Helper()
@@ -182,7 +186,8 @@ func put(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
 func testSums(t *testing.T, s *xorack.Store) {
 	big := xorack.Sum{Hi: 1<<40 + 12345, Lo: 0x123456789abcdef0}
 	var total xorack.Sum
-	for i, n := range []xorack.Sum{big, sum(-1), sum(0).Minus(big).Minus(big), {Hi: -1, Lo: 0}, sum(7)} {
+	for i, n := range []xorack.Sum{big, sum(-1), sum(0).Minus(big).Minus(big), {Hi: -1, Lo: 0},
+		sum(7)} {
 		w := work("sums a", 0, i)
 		w.Delta = n
 		c, applied := check.Get2(s.Apply(t.Context(), w))
@@ -271,7 +276,9 @@ func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) o
 	orphan := func(s *xorack.Store) outcome { return got(s.Apply(ctx, work("t", -100, 1))) }
 	created := func(s *xorack.Store) outcome { return got(s.Create(ctx, newChain("t"))) }
 	failed := func(s *xorack.Store) outcome { created(s); return got(fail(t, s, "t", 1)) }
-	stamped := func(s *xorack.Store) outcome { return outcome{err: s.Put(ctx, newStamped("t", "mark01aa"))} }
+	stamped := func(s *xorack.Store) outcome {
+		return outcome{err: s.Put(ctx, newStamped("t", "mark01aa"))}
+	}
 	deleted := func(s *xorack.Store) outcome {
 		c := newStamped("t", "mark01aa")
 		c.Recorded, c.LastOp, c.Due = xorack.Deleted, op(7), time.Time{}
@@ -344,7 +351,9 @@ func TestOlderLayoutStays(t *testing.T) {
 func layout(t *testing.T, memory *ddb.Memory, v int64) ddb.Item {
 	t.Helper()
 	it := chainItems(memory)["t"].Merge(ddb.Fields{"v": ddb.Int(v)}.Item())
-	check.OK(t, check.Err(memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it})))
+	check.OK(t,
+		check.Err(memory.Do(t.Context(),
+			ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it})))
 	return it
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-var errNoImage = errors.New("has no new image: the chains' stream must show NEW_IMAGE or NEW_AND_OLD_IMAGES")
+var errNoImage = errors.New(
+	"has no new image: the chains' stream must show NEW_IMAGE or NEW_AND_OLD_IMAGES")
 
 // chainOf is the chain as a record of the table's stream shows it; the zero Chain for the record of
 // a deletion.

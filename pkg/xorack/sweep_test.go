@@ -34,11 +34,13 @@ func TestSweepTimesOutByAge(t *testing.T) {
 	report := f.sweep(nil)
 	check.That(t, report.Postponed == 1 && report.TimedOut == 0, "extended: %+v", report)
 	f.now = start.Add(21 * time.Minute)
-	if report := f.sweep(nil); report.TimedOut != 1 || report.Finished != 1 || report.Late != time.Minute {
+	if report := f.sweep(nil); report.TimedOut != 1 || report.Finished != 1 ||
+		report.Late != time.Minute {
 		t.Errorf("overdue: %+v", report)
 	}
 	c := f.chain("t")
-	check.That(t, c.End() == xorack.TimedOut && c.Sealed() && c.ExpiresOn.Equal(f.now.Add(xorack.DefaultTombstone)),
+	check.That(t, c.End() == xorack.TimedOut && c.Sealed() &&
+		c.ExpiresOn.Equal(f.now.Add(xorack.DefaultTombstone)),
 		"%+v", c)
 	f.want(xorack.AlreadyTimedOut)(f.Done(t.Context(), root))
 	check.Is(t, f.table.Expire(f.now.Add(xorack.DefaultTombstone)), 1)
@@ -78,7 +80,8 @@ func TestSweepFindsAnEndWhoseRecordWasLost(t *testing.T) {
 		}
 		f.want(xorack.Ended)(f.Done(t.Context(), root))
 		announced := 0
-		for until := f.now.Add(took + 20*time.Minute); f.now.Before(until); f.now = f.now.Add(5 * time.Minute) {
+		until := f.now.Add(took + 20*time.Minute)
+		for ; f.now.Before(until); f.now = f.now.Add(5 * time.Minute) {
 			f.sweep(func(context.Context, xorack.Chain) error { announced++; return nil })
 		}
 		check.That(t, announced == 1, "took %v: announced %d times", took, announced)
@@ -89,7 +92,8 @@ func TestSweepGoesPastAFailure(t *testing.T) {
 	f := newFixture(t)
 	const many = 300
 	for i := range many {
-		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Duration(1+i) * time.Second})
+		f.create(fmt.Sprint("chain ", i),
+			&xorack.CreateOptions{Deadline: time.Duration(1+i) * time.Second})
 	}
 	f.now = start.Add(time.Hour)
 	broken := errors.New("nobody listens")
@@ -100,7 +104,8 @@ func TestSweepGoesPastAFailure(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, broken) || report.Chains != many || report.TimedOut != many || report.Failed != 10 || report.Finished != many-10 {
+	if !errors.Is(err, broken) || report.Chains != many || report.TimedOut != many ||
+		report.Failed != 10 || report.Finished != many-10 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	report = f.sweep(nil)
@@ -190,14 +195,17 @@ func TestAChainThatHangsKeepsNoOtherWaiting(t *testing.T) {
 			}
 			return ctx.Err()
 		})
-		check.That(t, errors.Is(err, context.DeadlineExceeded) && report.Finished == count-1 && report.Failed == 1 && !report.More,
+		check.That(t, errors.Is(err, context.DeadlineExceeded) && report.Finished == count-1 &&
+			report.Failed == 1 && !report.More,
 			"%+v, %v; want all but the one", report, err)
 	})
 }
 
 // record is a record of the table's stream.
 func record(seq int, event, image string) []byte {
-	return fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"%d","Keys":{"tag":{"S":"t"}}%s}}`, event, seq, image)
+	return fmt.Appendf(nil,
+		`{"eventName":%q,"dynamodb":{"SequenceNumber":"%d","Keys":{"tag":{"S":"t"}}%s}}`, event, seq,
+		image)
 }
 
 const doneImage = `,"NewImage":{"tag":{"S":"t"},"v":{"N":"1"},"inc":{"B":"AQIDBAUGBwg="},"n":{"N":"0"},"edges":{"N":"1"},
@@ -208,7 +216,8 @@ func TestOnEnds(t *testing.T) {
 	var announced []string
 	var failures []error
 	handle := xorack.OnEnds(f.Acker, func(_ context.Context, c xorack.Chain) error {
-		announced = append(announced, fmt.Sprint(c.Tag, " ", c.End(), " ", c.Age(time.Time{}), " ", c.EventID()))
+		announced = append(announced,
+			fmt.Sprint(c.Tag, " ", c.End(), " ", c.Age(time.Time{}), " ", c.EventID()))
 		return nil
 	}, &xorack.OnEndsOptions{Failed: func(err error) { failures = append(failures, err) }})
 	response, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{
@@ -222,20 +231,25 @@ func TestOnEnds(t *testing.T) {
 		record(8, "MODIFY", `,"NewImage":{"v":{"N":"1"}}`),
 		record(9, "MODIFY", doneImage),
 	}})
-	check.That(t, err == nil && len(response.BatchItemFailures) == 1 && response.BatchItemFailures[0].ItemIdentifier == "6" && len(failures) == 3,
+	check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
+		response.BatchItemFailures[0].ItemIdentifier == "6" && len(failures) == 3,
 		"%v, %v, %v", response, err, failures)
-	check.That(t, len(announced) == 2 && announced[0] == announced[1] && strings.HasPrefix(announced[0], "t DONE 4s "),
+	check.That(t, len(announced) == 2 && announced[0] == announced[1] &&
+		strings.HasPrefix(announced[0], "t DONE 4s "),
 		"announced %q", announced)
 	check.That(t, errors.Is(failures[1], table.ErrNewerLayout), "a newer layout: %v", failures[1])
 	for _, broken := range []string{`{}`, `7`, `{"dynamodb":{"NewImage":7}}`} {
-		check.That(t, check.Err(handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{[]byte(broken)}})) != nil, "%s: no error", broken)
+		check.That(t,
+			check.Err(handle(t.Context(),
+				table.StreamEvent{Records: []json.RawMessage{[]byte(broken)}})) != nil, "%s: no error", broken)
 	}
 }
 
 // TestFan: fans of every depth, ended in the order that is worst, end their root once and not
 // before.
 func TestFan(t *testing.T) {
-	for _, n := range []int{1, 2, xorack.FanWidth, xorack.FanWidth + 1, 1000, xorack.FanWidth*xorack.FanWidth + 1} {
+	for _, n := range []int{1, 2, xorack.FanWidth, xorack.FanWidth + 1, 1000,
+		xorack.FanWidth*xorack.FanWidth + 1} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			f := newFixture(t)
 			root := f.create("t", nil)
@@ -327,7 +341,8 @@ func TestFanAfterTheEnd(t *testing.T) {
 	f.want(xorack.Ended)(f.Done(t.Context(), root))
 	f.want(xorack.AlreadyDone)(f.Fan(t.Context(), root.Child(0), 200))
 	f.want(xorack.OtherChildren)(f.Fan(t.Context(), root, 200))
-	check.Fails(t, check.Err(f.Fan(t.Context(), xorack.Root("t", "other", 0), 200)), xorack.ErrOtherChain)
+	check.Fails(t, check.Err(f.Fan(t.Context(), xorack.Root("t", "other", 0), 200)),
+		xorack.ErrOtherChain)
 	check.Is(t, len(f.tags()), 1)
 }
 
@@ -367,7 +382,8 @@ func (f *fixture) wake(tag string, timedOut int, late string, reads, writes int)
 	if !next.IsZero() {
 		at = next.Sub(start).String()
 	}
-	if err != nil || report.TimedOut != timedOut || report.Finished != timedOut || announced != timedOut || at != late || cost.Reads != reads || cost.Writes != writes {
+	if err != nil || report.TimedOut != timedOut || report.Finished != timedOut ||
+		announced != timedOut || at != late || cost.Reads != reads || cost.Writes != writes {
 		f.t.Errorf("%+v, late %q, %v, %d reads, %d writes, %d announced; want %d timed out, late %q, %d and %d", report, at, err, cost.Reads, cost.Writes, announced, timedOut, late, reads, writes)
 	}
 }

@@ -33,7 +33,8 @@ func (a *Acker) schedule(c Chain) {
 // said, or at any other time.
 //
 // It costs one read where nothing is due.
-func (a *Acker) Wake(ctx context.Context, tag string, announce Announce) (SweepReport, time.Time, error) {
+func (a *Acker) Wake(ctx context.Context, tag string,
+	announce Announce) (SweepReport, time.Time, error) {
 	if err := ValidateTag(tag); err != nil {
 		return SweepReport{}, time.Time{}, err
 	}

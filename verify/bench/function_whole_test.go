@@ -45,11 +45,13 @@ func BenchmarkFunction(b *testing.B) {
 	}
 	row := func(name, format, unit string, of [2]float64, why string) {
 		format += " " + unit
-		m.row(figures.Row{Name: name, Limit: fmt.Sprintf(format, of[1]), Ours: fmt.Sprintf(format, of[0]), Ratio: of[0] / of[1], Why: why}, of[0], unit)
+		m.row(figures.Row{Name: name, Limit: fmt.Sprintf(format, of[1]), Ours: fmt.Sprintf(format, of[0]),
+			Ratio: of[0] / of[1], Why: why}, of[0], unit)
 	}
 	row("binary", "%.2f", "MB", size, more)
 	row("zip, by gzip -9", "%.2f", "MB", zip, more)
-	row("from its spawn to its first poll, median", "%.1f", "ms", [2]float64{median(took[0]), median(took[1])},
+	row("from its spawn to its first poll, median", "%.1f", "ms",
+		[2]float64{median(took[0]), median(took[1])},
 		"more is initialised, and it reads its settings and makes its client before it polls")
 	m.end("function")
 }
@@ -57,7 +59,8 @@ func BenchmarkFunction(b *testing.B) {
 // build compiles a function with the flags of a deployment.
 func build(b *testing.B, arch, source, target string) {
 	b.Helper()
-	command := exec.CommandContext(b.Context(), "go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2",
+	command := exec.CommandContext(b.Context(), "go", "build", "-buildvcs=false", "-trimpath", "-tags",
+		"lambda.norpc,nethttpomithttp2",
 		"-ldflags", "-s -w", "-o", target, source)
 	command.Dir = root
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")

@@ -66,7 +66,8 @@ func BenchmarkLatency(b *testing.B) {
 	defer stack.Close()
 	called := make(chan time.Time, 1)
 	defer stack.Subscribe(func(l localstack.Line) {
-		if l.LogicalID == "ReceiverFunction" && bytes.Contains([]byte(l.Text), []byte(`"message":"batch"`)) {
+		if l.LogicalID == "ReceiverFunction" &&
+			bytes.Contains([]byte(l.Text), []byte(`"message":"batch"`)) {
 			called <- time.Now()
 		}
 	})()
@@ -76,7 +77,8 @@ func BenchmarkLatency(b *testing.B) {
 	var streamed, eager []journey
 	for seq := 1; seq <= latencyWarmUp+latencyPuts; seq++ {
 		wrote, read := bareRequests(b, store, int64(seq))
-		s, e := travel(b, api, "streamed", seq, watch, called), travel(b, api, "eager", seq, watch, called)
+		s, e := travel(b, api, "streamed", seq, watch, called),
+			travel(b, api, "eager", seq, watch, called)
 		if s.wrote, s.read = wrote, read; seq > latencyWarmUp {
 			streamed, eager = append(streamed, s), append(eager, e)
 		}
@@ -103,7 +105,8 @@ func BenchmarkLatency(b *testing.B) {
 		{"eager: whole", eager, put + deliver, journey.whole, calls},
 	} {
 		half, p99 := middle(step.of, step.took), percentile(times(step.of, step.took), 99)
-		r := figures.Row{Name: step.name, Ours: fmt.Sprintf("%.1f ms, p99 %.1f ms", half, p99), Why: step.why}
+		r := figures.Row{Name: step.name, Ours: fmt.Sprintf("%.1f ms, p99 %.1f ms", half, p99),
+			Why: step.why}
 		if step.limit > 0 {
 			r.Limit, r.Ratio = fmt.Sprintf("%.1f ms", step.limit), half/step.limit
 		}
@@ -120,7 +123,9 @@ func times(of []journey, took func(journey) time.Duration) (all []time.Duration)
 }
 
 // middle is the median of some times, in milliseconds.
-func middle(of []journey, took func(journey) time.Duration) float64 { return median(times(of, took)) }
+func middle(of []journey, took func(journey) time.Duration) float64 {
+	return median(times(of, took))
+}
 
 func (j journey) put() time.Duration     { return j.answered.Sub(j.sent) }
 func (j journey) reach() time.Duration   { return j.looked.Sub(j.sent) }
@@ -152,7 +157,8 @@ func bareRequests(b *testing.B, store *cursor.Store, seq int64) (wrote, read tim
 
 // travel puts one message, and waits until the sink has been called with it. Its commit may come
 // later: the next message is of another queue, so that it is taken for nothing of that one.
-func travel(b *testing.B, api *client.Client, queue string, seq int, watch *firstLook, called <-chan time.Time) journey {
+func travel(b *testing.B, api *client.Client, queue string, seq int, watch *firstLook,
+	called <-chan time.Time) journey {
 	b.Helper()
 	message := fmt.Appendf(nil, `{"queue":%q,"seq":%d,"body":"%-98d"}`, queue, seq, seq)
 	watch.reset(queue)

@@ -67,7 +67,8 @@ func BenchmarkQueue(b *testing.B) {
 		Title: "Messages a second of one queue",
 		About: fmt.Sprintf("By the library, in turn with %d writers' bare conditional puts to one partition of DynamoDB Local, %d times %v each. "+
 			"The limit is what those puts would store: a request a message and a move for all, or two requests for a hundred in one item.", writers, rounds, each),
-		Case: "what", Others: []string{"bare conditional puts", "on AWS, by a partition's units", "SQS FIFO on AWS, a message group"},
+		Case: "what", Others: []string{"bare conditional puts", "on AWS, by a partition's units",
+			"SQS FIFO on AWS, a message group"},
 	}}
 	const alone = "one writer stores, and then moves the position; the puts come from all writers"
 	for _, w := range []struct {
@@ -149,7 +150,8 @@ func freshStore(b *testing.B, endpoint string) *cursor.Store {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
 	check.OK(b, err)
 	suffix := localdb.Suffix()
-	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
+	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix,
+		Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
 	check.OK(b, table.Create(b.Context(), client, append(names.Tables(), names.ArrivalsTable())...))
 	store, err := cursor.NewDynamo(client, names)
 	check.OK(b, err)
@@ -162,7 +164,8 @@ func batch(first int64, size int, kind cursor.Kind) []cursor.Message {
 	for i := range messages {
 		seq := first + int64(i)
 		text := fmt.Sprintf(`{"n":%d,"text":"as any other, `, seq)
-		messages[i] = cursor.Message{Queue: "one", Seq: seq, Kind: kind, Body: []byte(text + strings.Repeat("-", 98-len(text)) + `"}`)}
+		messages[i] = cursor.Message{Queue: "one", Seq: seq, Kind: kind,
+			Body: []byte(text + strings.Repeat("-", 98-len(text)) + `"}`)}
 	}
 	return messages
 }
@@ -170,6 +173,7 @@ func batch(first int64, size int, kind cursor.Kind) []cursor.Message {
 // bareMessage is what a bare put stores.
 func bareMessage(seq int64) cursor.Message {
 	return cursor.Message{
-		Queue: "one", Seq: seq, Body: fmt.Appendf(nil, "%-100d", seq), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: time.Now(),
+		Queue: "one", Seq: seq, Body: fmt.Appendf(nil, "%-100d", seq), Digest: make([]byte, 16),
+		Op: make([]byte, 8), EnqueuedAt: time.Now(),
 	}
 }

@@ -77,11 +77,13 @@ func (s *sweeping) add(queue string, position, parked, delivered int64, movedAt 
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicyAlert, time.Second
 	check.Get(s.store.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
-		Queue: queue, Settings: settings, Position: position, MaxParked: parked, MovedAt: movedAt, Announced: -1,
+		Queue: queue, Settings: settings, Position: position, MaxParked: parked, MovedAt: movedAt,
+		Announced: -1,
 	}))
 	s.queues++
 	check.Get2(s.records().Requests(request.Inside{}).CreateConsumer(ctx, delivery.Consumer{
-		Queue: queue, Name: "c", State: delivery.Idle, Delivered: delivered, Control: delivery.Control{LastOp: "made"},
+		Queue: queue, Name: "c", State: delivery.Idle, Delivered: delivered,
+		Control: delivery.Control{LastOp: "made"},
 	}))
 }
 
@@ -131,13 +133,15 @@ func (s *sweeping) trouble(minute int) {
 
 // moves moves a queue.
 func (s *sweeping) moves(queue string) {
-	check.Get2(s.store.Requests(queuelog.Inside{}).Move(context.Background(), queue, cursor.Range{From: 5, To: 7}, 5, s.now))
+	check.Get2(s.store.Requests(queuelog.Inside{}).Move(context.Background(), queue,
+		cursor.Range{From: 5, To: 7}, 5, s.now))
 }
 
 // leaves leaves a claim in a queue whose process died.
 func (s *sweeping) leaves(queue string) {
 	s.moves(queue)
-	s.dies(check.Get(s.records().Requests(request.Inside{}).Consumer(context.Background(), queue, "c")), 7)
+	s.dies(check.Get(s.records().Requests(request.Inside{}).Consumer(context.Background(), queue,
+		"c")), 7)
 }
 
 func (s *sweeping) acker(tables ddb.Engine, now func() time.Time) *xorack.Acker {
@@ -159,7 +163,8 @@ func (s *sweeping) minute(all *spent) {
 // goes on.
 func (s *sweeping) sweep(i *invocation, now func() time.Time) {
 	ctx := context.Background()
-	sorter := check.Get(cursor.New(check.Get(cursor.NewStore(i, cursor.Names{})), &cursor.Options{Now: now}))
+	sorter := check.Get(cursor.New(check.Get(cursor.NewStore(i, cursor.Names{})),
+		&cursor.Options{Now: now}))
 	store := delivery.NewStore(i, delivery.Names{}.Tables())
 	d := check.Get(delivery.New(store, sorter, &delivery.Options{Now: now}))
 	acker := s.acker(i, now)

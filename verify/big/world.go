@@ -35,7 +35,8 @@ type world struct {
 // definitions are the tables of a world.
 func definitions() []table.Definition {
 	var names cursor.Names
-	return slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, delivery.Names{Trouble: trouble.DefaultName}.Tables(), xorack.Names{}.Tables())
+	return slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()},
+		delivery.Names{Trouble: trouble.DefaultName}.Tables(), xorack.Names{}.Tables())
 }
 
 // renew begins the world again, with empty tables.
@@ -77,7 +78,8 @@ type spent struct {
 // line tells what was spent, and for what.
 func (w *world) line(what string, s spent) {
 	w.lines = append(w.lines, fmt.Sprintf("%s: %d invocations, %d requests (at most %d each), %.0f read and %.0f write units, $%.4f",
-		what, s.invocations, s.requests, s.most, s.units.Reads, s.units.Writes, meter.Count{Reads: s.units.Reads, Writes: s.units.Writes}.Dollars()/1e6))
+		what, s.invocations, s.requests, s.most, s.units.Reads, s.units.Writes,
+		meter.Count{Reads: s.units.Reads, Writes: s.units.Writes}.Dollars()/1e6))
 }
 
 // run is one invocation: a process that knows nothing, on tables that no longer answer when its
@@ -145,7 +147,8 @@ const fillWidth = 1000
 func (w *world) fill(queue string, last int64, size int) {
 	ctx := context.Background()
 	check.Get(w.store.Requests(queuelog.Inside{}).PutMessage(ctx, cursor.Message{
-		Queue: queue, Seq: 1, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16), EnqueuedAt: w.now,
+		Queue: queue, Seq: 1, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16),
+		EnqueuedAt: w.now,
 	}))
 	messages := (cursor.Names{}).Tables()[0]
 	at := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(1)}.Item()

@@ -30,7 +30,8 @@ func inChanged(root, base string, all []mutant) ([]mutant, error) {
 // everything is new.
 func theBase(root, asked string) (string, error) {
 	if asked != "" {
-		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet", asked+"^{commit}"); err != nil {
+		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet",
+			asked+"^{commit}"); err != nil {
 			return "", fmt.Errorf("BASE=%s: no such commit: %w", asked, err)
 		}
 		return asked, nil
@@ -41,7 +42,8 @@ func theBase(root, asked string) (string, error) {
 	}
 	left, err := output(root, "git", "merge-base", "HEAD", "origin/main")
 	if err != nil || left == head {
-		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet", "HEAD~1^{commit}"); err != nil {
+		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet",
+			"HEAD~1^{commit}"); err != nil {
 			return "", nil
 		}
 		return "HEAD~1", nil
@@ -52,7 +54,8 @@ func theBase(root, asked string) (string, error) {
 // changedFolders are the folders, from the root, of all files that differ from the base, a
 // testdata's files counting as its package's.
 func changedFolders(root, base string) (map[string]bool, error) {
-	differing, err := output(root, "git", "diff", "--name-only", "--no-renames", "--relative", "-z", base, "--", ".")
+	differing, err := output(root, "git", "diff", "--name-only", "--no-renames", "--relative", "-z",
+		base, "--", ".")
 	if err != nil {
 		return nil, err
 	}

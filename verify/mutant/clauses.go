@@ -48,9 +48,11 @@ func clauseMutants(root, only string, out io.Writer) error {
 			wrong = append(wrong, s.folder+": "+name)
 		}
 	}
-	fmt.Fprintf(out, "%d clauses dropped in %.0f s, %d not as they should be\n", dropped, time.Since(began).Seconds(), len(wrong))
+	fmt.Fprintf(out, "%d clauses dropped in %.0f s, %d not as they should be\n", dropped,
+		time.Since(began).Seconds(), len(wrong))
 	if len(wrong) > 0 {
-		return fmt.Errorf("not caught, or said to change nothing and caught:\n%s", strings.Join(wrong, "\n"))
+		return fmt.Errorf("not caught, or said to change nothing and caught:\n%s",
+			strings.Join(wrong, "\n"))
 	}
 	return nil
 }

@@ -63,13 +63,14 @@ func (f *finder) rewrite(n ast.Node, format string, parts ...ast.Node) {
 	for i, part := range parts {
 		bounds[i][0], bounds[i][1] = f.at(part)
 	}
-	f.file.rewrites = append(f.file.rewrites, rewrite{from, to, func(inside func(from, to int) string) string {
-		texts := make([]any, len(bounds))
-		for i, b := range bounds {
-			texts[i] = inside(b[0], b[1])
-		}
-		return fmt.Sprintf(format, texts...)
-	}})
+	f.file.rewrites = append(f.file.rewrites,
+		rewrite{from, to, func(inside func(from, to int) string) string {
+			texts := make([]any, len(bounds))
+			for i, b := range bounds {
+				texts[i] = inside(b[0], b[1])
+			}
+			return fmt.Sprintf(format, texts...)
+		}})
 }
 
 // What switches a condition.
@@ -87,7 +88,10 @@ func (f *finder) switched(operator string, n ast.Node, format string) {
 
 func (f *finder) insert(at token.Pos, text string) {
 	offset := int(at - f.file.pos)
-	f.file.rewrites = append(f.file.rewrites, rewrite{offset, offset, func(func(from, to int) string) string { return text }})
+	f.file.rewrites = append(f.file.rewrites,
+		rewrite{offset, offset, func(func(from, to int) string) string {
+			return text
+		}})
 }
 
 func (f *finder) typeOf(e ast.Expr) types.Type { return f.pkg.TypesInfo.TypeOf(e) }

@@ -86,7 +86,8 @@ func bug(name, folder string, caught test, edits ...string) mutant {
 
 // mutants are those of all packages.
 func mutants() []mutant {
-	return slices.Concat(sorterMutants, logMutants, deliveryMutants, twoPhaseMutants, replyMutants, dedupMutants, ackerMutants,
+	return slices.Concat(sorterMutants, logMutants, deliveryMutants, twoPhaseMutants, replyMutants,
+		dedupMutants, ackerMutants,
 		timerMutants, edgeMutants)
 }
 
@@ -113,12 +114,14 @@ func run(arguments []string, base string, out io.Writer) error {
 	changed := flags.Bool("changed", false, "only bugs that a change since BASE can concern")
 	only := flags.String("only", "", "only bugs whose name has this text")
 	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
-	pkg := flags.String("pkg", "", "the operators' mutants of a package instead; tonight: another one each day")
+	pkg := flags.String("pkg", "",
+		"the operators' mutants of a package instead; tonight: another one each day")
 	by := flags.String("by", "", "with -pkg: judged by the tests of this folder alone")
 	sample := flags.Int("sample", 0, "with -pkg: so many, chosen by their names")
 	update := flags.Bool("update", false, "with -pkg: write how many were killed")
 	folder := flags.String("in", "", "only bugs planted in this folder")
-	most := flags.Duration("for", 24*time.Hour, "begin none after this time: what is left out is counted")
+	most := flags.Duration("for", 24*time.Hour,
+		"begin none after this time: what is left out is counted")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -249,14 +252,16 @@ type built func(environment ...string) (string, error)
 func (t test) build(root, binary string, cpu time.Duration, flags ...string) (built, error) {
 	err := build(root, t.folder, binary, append(flags, "-tags", "whole")...)
 	return func(environment ...string) (string, error) {
-		said, _, err := runTests(binary, filepath.Join(root, t.folder), t.pattern, cpu, timeLimit, environment...)
+		said, _, err := runTests(binary, filepath.Join(root, t.folder), t.pattern, cpu, timeLimit,
+			environment...)
 		return redTest(said, err)
 	}, err
 }
 
 // build builds the tests of a folder.
 func build(root, folder, binary string, flags ...string) error {
-	_, err := output(root, "go", slices.Concat([]string{"test", "-c", "-o", binary}, flags, []string{folder})...)
+	_, err := output(root, "go", slices.Concat([]string{"test", "-c", "-o", binary}, flags,
+		[]string{folder})...)
 	if err != nil {
 		return fmt.Errorf("does not compile: %w", err)
 	}
@@ -265,11 +270,14 @@ func build(root, folder, binary string, flags ...string) error {
 
 // runTests runs the tests of a binary that a pattern selects, in their package's folder, within so
 // much time of a CPU and of a clock. It returns what they said, and what they took of a CPU.
-func runTests(binary, folder, pattern string, cpu, wall time.Duration, environment ...string) (string, time.Duration, error) {
+func runTests(binary, folder, pattern string, cpu, wall time.Duration,
+	environment ...string) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wall)
 	defer cancel()
-	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, int(cpu.Seconds())+1, 8<<20)
-	run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", pattern, "-test.failfast", "-test.v")
+	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, int(cpu.Seconds())+1,
+		8<<20)
+	run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", pattern,
+		"-test.failfast", "-test.v")
 	run.Dir, run.Env = folder, append(os.Environ(), environment...)
 	said, err := run.CombinedOutput()
 	if run.ProcessState == nil {

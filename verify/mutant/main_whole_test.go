@@ -118,8 +118,10 @@ func loaded(t *testing.T, root string, all []mutant) (map[string]*packages.Packa
 	for _, m := range all {
 		folders["./"+m.folder] = true
 	}
-	const need = packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax
-	list, err := packages.Load(&packages.Config{Dir: root, Mode: need}, slices.Collect(maps.Keys(folders))...)
+	const need = packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+		packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax
+	list, err := packages.Load(&packages.Config{Dir: root, Mode: need},
+		slices.Collect(maps.Keys(folders))...)
 	check.Need(t, err == nil, "%v", err)
 	of, known := map[string]*packages.Package{}, imports{}
 	for _, p := range list {

@@ -12,7 +12,8 @@ import (
 )
 
 // find finds the sites of a package's functions.
-func find(pkg *packages.Package, read func(path string) (string, error)) (*finder, []*source, error) {
+func find(pkg *packages.Package,
+	read func(path string) (string, error)) (*finder, []*source, error) {
 	f := &finder{pkg: pkg, times: map[string]int{}}
 	var files []*source
 	for i, path := range pkg.CompiledGoFiles {
@@ -32,7 +33,8 @@ func find(pkg *packages.Package, read func(path string) (string, error)) (*finde
 }
 
 func (f *finder) inFunction(function *ast.FuncDecl) {
-	f.first, f.last = f.pkg.Fset.Position(function.Pos()).Line, f.pkg.Fset.Position(function.End()).Line
+	f.first, f.last = f.pkg.Fset.Position(function.Pos()).Line,
+		f.pkg.Fset.Position(function.End()).Line
 	f.function = function.Name.Name
 	if function.Recv != nil {
 		receiver := strings.TrimPrefix(f.textOf(function.Recv.List[0].Type), "*")
@@ -128,7 +130,8 @@ func (f *finder) never(cond ast.Expr) {
 // comparesNil is whether an expression is err != nil, or the like.
 func (f *finder) comparesNil(e ast.Expr) bool {
 	b, ok := ast.Unparen(e).(*ast.BinaryExpr)
-	return ok && (b.Op == token.NEQ || b.Op == token.EQL) && f.textOf(b.Y) == "nil" && isError(f.typeOf(b.X))
+	return ok && (b.Op == token.NEQ || b.Op == token.EQL) && f.textOf(b.Y) == "nil" &&
+		isError(f.typeOf(b.X))
 }
 
 func (f *finder) caseClause(n *ast.CaseClause) {
@@ -147,7 +150,8 @@ func (f *finder) empty(n ast.Node, colon token.Pos, body []ast.Stmt) {
 	if len(body) == 0 {
 		return
 	}
-	if b, ok := body[len(body)-1].(*ast.BranchStmt); ok && (b.Tok == token.FALLTHROUGH || len(body) == 1) {
+	if b, ok := body[len(body)-1].(*ast.BranchStmt); ok &&
+		(b.Tok == token.FALLTHROUGH || len(body) == 1) {
 		return
 	}
 	i := f.add("empty case", n)
@@ -288,7 +292,8 @@ func (f *finder) makesError(call *ast.CallExpr) bool {
 
 // fields leaves fields of a struct out.
 func (f *finder) fields(n *ast.CompositeLit) {
-	if t := f.typeOf(n); types.Implements(t, errorType) || types.Implements(types.NewPointer(t), errorType) {
+	if t := f.typeOf(n); types.Implements(t, errorType) ||
+		types.Implements(types.NewPointer(t), errorType) {
 		return // what an error says
 	}
 	for _, e := range n.Elts {
@@ -308,7 +313,8 @@ func (f *finder) fields(n *ast.CompositeLit) {
 			f.negate(kv.Value)
 			continue
 		}
-		if f.constant(kv.Value) || !types.Identical(field.Type(), f.typeOf(kv.Value)) || f.textOf(kv.Value) == "nil" {
+		if f.constant(kv.Value) || !types.Identical(field.Type(), f.typeOf(kv.Value)) ||
+			f.textOf(kv.Value) == "nil" {
 			continue
 		}
 		if lit, ok := kv.Value.(*ast.CompositeLit); ok && len(lit.Elts) == 0 {
@@ -331,12 +337,15 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 			if b, ok := term.(*ast.BinaryExpr); ok && b.Op == n.Op {
 				continue // its own terms
 			}
-			f.switched("drop term", term, map[token.Token]string{token.LAND: makesTrue, token.LOR: makesFalse}[n.Op])
+			f.switched("drop term", term,
+				map[token.Token]string{token.LAND: makesTrue, token.LOR: makesFalse}[n.Op])
 		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
-		other := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[n.Op]
+		other := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=",
+			token.GEQ: ">"}[n.Op]
 		i := f.add("boundary", n)
-		f.rewrite(n, fmt.Sprintf("(!mutant__(%d) && %%s %s %%s || mutant__(%d) && %%s %s %%s)", i, n.Op, i, other), n.X, n.Y, n.X, n.Y)
+		f.rewrite(n, fmt.Sprintf("(!mutant__(%d) && %%s %s %%s || mutant__(%d) && %%s %s %%s)", i, n.Op,
+			i, other), n.X, n.Y, n.X, n.Y)
 	case token.ADD, token.SUB:
 		f.offByOne(n)
 	}
@@ -345,7 +354,8 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 // offByOne leaves the 1 out that is added or subtracted.
 func (f *finder) offByOne(n *ast.BinaryExpr) {
 	basic, ok := f.typeOf(n).Underlying().(*types.Basic)
-	if !ok || basic.Info()&types.IsInteger == 0 || f.textOf(n.Y) != "1" || basic.Kind() == types.UntypedInt {
+	if !ok || basic.Info()&types.IsInteger == 0 || f.textOf(n.Y) != "1" ||
+		basic.Kind() == types.UntypedInt {
 		return
 	}
 	back := "-"
@@ -373,7 +383,8 @@ func (f *finder) call(n *ast.CallExpr) {
 	if o == nil {
 		return
 	}
-	if o.Pkg() == nil && (o.Name() == "min" || o.Name() == "max") && len(n.Args) == 2 && !f.constant(n) {
+	if o.Pkg() == nil && (o.Name() == "min" || o.Name() == "max") && len(n.Args) == 2 &&
+		!f.constant(n) {
 		name := map[string]string{"min": "Min", "max": "Max"}[o.Name()]
 		i := f.add("min and max", n)
 		f.add("drop bound", n)
@@ -388,14 +399,16 @@ func (f *finder) call(n *ast.CallExpr) {
 // timeCall changes what is asked of times.
 func (f *finder) timeCall(n *ast.CallExpr, o types.Object) {
 	fun, ok := n.Fun.(*ast.SelectorExpr)
-	if !ok || o.Pkg() == nil || o.Pkg().Path() != "time" || len(n.Args) != 1 || f.typeOf(fun.X).String() != "time.Time" {
+	if !ok || o.Pkg() == nil || o.Pkg().Path() != "time" || len(n.Args) != 1 ||
+		f.typeOf(fun.X).String() != "time.Time" {
 		return
 	}
 	switch o.Name() {
 	case "Before", "After":
 		other := map[string]string{"Before": "After", "After": "Before"}[o.Name()]
 		i := f.add("boundary", n)
-		f.rewrite(n, fmt.Sprintf("(!mutant__(%d) && %%s.%s(%%s) || mutant__(%d) && !%%s.%s(%%s))", i, o.Name(), i, other), fun.X, n.Args[0], fun.X, n.Args[0])
+		f.rewrite(n, fmt.Sprintf("(!mutant__(%d) && %%s.%s(%%s) || mutant__(%d) && !%%s.%s(%%s))",
+			i, o.Name(), i, other), fun.X, n.Args[0], fun.X, n.Args[0])
 	case "Add":
 		amount := n.Args[0]
 		if signed, ok := amount.(*ast.UnaryExpr); ok {
@@ -439,7 +452,8 @@ func (f *finder) swapped(n *ast.CallExpr) {
 
 // flip makes a true false, and the reverse: of a strong read a weak one.
 func (f *finder) flip(n *ast.Ident) {
-	if o := f.pkg.TypesInfo.Uses[n]; o == nil || o.Parent() != types.Universe || n.Name != "true" && n.Name != "false" {
+	if o := f.pkg.TypesInfo.Uses[n]; o == nil || o.Parent() != types.Universe ||
+		n.Name != "true" && n.Name != "false" {
 		return
 	}
 	operator := "flip"

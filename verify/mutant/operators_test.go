@@ -43,13 +43,17 @@ func parsed(t *testing.T, text string) *packages.Package {
 	t.Helper()
 	set := token.NewFileSet()
 	file := check.Get(parser.ParseFile(set, "p.go", text, parser.SkipObjectResolution))
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+		Defs: map[*ast.Ident]types.Object{}}
 	checked := check.Get(new(types.Config).Check("p", set, []*ast.File{file}, info))
-	return &packages.Package{Name: "p", Fset: set, Syntax: []*ast.File{file}, CompiledGoFiles: []string{"p.go"}, Types: checked, TypesInfo: info}
+	return &packages.Package{Name: "p", Fset: set, Syntax: []*ast.File{file},
+		CompiledGoFiles: []string{"p.go"}, Types: checked, TypesInfo: info}
 }
 
 func TestOperators(t *testing.T) {
-	found, files, err := find(parsed(t, operated), func(string) (string, error) { return operated, nil })
+	found, files, err := find(parsed(t, operated), func(string) (string, error) {
+		return operated, nil
+	})
 	check.OK(t, err)
 	var names []string
 	for _, s := range found.sites {
@@ -67,7 +71,8 @@ func TestOperators(t *testing.T) {
 	// The types of what is switched are right, but for the packages that the switches import.
 	text := files[0].switched()
 	own := fmt.Sprintf("package p\n"+switches, len(found.sites))
-	own = own[:strings.Index(own, "import (")] + "func mutant__(n int) bool { return n < 0 }\n" + own[strings.Index(own, "func mutantZero__"):]
+	own = own[:strings.Index(own, "import (")] + "func mutant__(n int) bool { return n < 0 }\n" +
+		own[strings.Index(own, "func mutantZero__"):]
 	parsed(t, text+strings.NewReplacer("package p\n", "", "cmp.Ordered", "~int|~string").Replace(own))
 }
 

@@ -100,7 +100,8 @@ func (r rates) fell(before rates) error {
 
 // deployed are the folders of the packages that functions are built from, ours or a user's.
 func deployed(root string) ([]string, error) {
-	listed, err := output(root, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./functions/...", "./pkg/...")
+	listed, err := output(root, "go", "list", "-deps", "-f",
+		"{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./functions/...", "./pkg/...")
 	if err != nil {
 		return nil, err
 	}
@@ -196,16 +197,20 @@ func tryChanged(root, base string, until time.Time, out io.Writer) error {
 	})
 	for _, folder := range most {
 		if time.Now().After(until) {
-			fmt.Fprintf(out, "%s: not tried, the time was over (make mutants PKG=./%s tries all)\n", folder, folder)
+			fmt.Fprintf(out, "%s: not tried, the time was over (make mutants PKG=./%s tries all)\n", folder,
+				folder)
 			continue
 		}
 		in := func(s site) bool {
 			file, err := filepath.Rel(root, s.file.path)
-			return err == nil && slices.ContainsFunc(lines[filepath.ToSlash(file)], func(line int) bool { return s.first <= line && line <= s.last })
+			return err == nil && slices.ContainsFunc(lines[filepath.ToSlash(file)], func(line int) bool {
+				return s.first <= line && line <= s.last
+			})
 		}
 		t, err := operate(root, folder, chosen{in: in, sample: mostChanged, until: until}, alike, out)
 		if was, ok := known[folder]; ok && err == nil {
-			if allowed := math.Ceil((1 - was.rate()) * float64(t.tried)); float64(t.tried-t.killed) > allowed {
+			allowed := math.Ceil((1 - was.rate()) * float64(t.tried))
+			if float64(t.tried-t.killed) > allowed {
 				err = fmt.Errorf("%s: %d of %d mutants of what changed survive; by the rate of the package %.0f may", folder, t.tried-t.killed, t.tried, allowed)
 			}
 		}
@@ -216,7 +221,8 @@ func tryChanged(root, base string, until time.Time, out io.Writer) error {
 
 // changedLines are the numbers of the lines that differ from the base, by file.
 func changedLines(root, base string) (map[string][]int, error) {
-	diff, err := output(root, "git", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--relative", "--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")
+	diff, err := output(root, "git", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames",
+		"--relative", "--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")
 	if err != nil {
 		return nil, err
 	}

@@ -60,8 +60,9 @@ type chosen struct {
 
 // plantSwitches writes a package with all its mutants in it.
 func plantSwitches(root, scratch, folder string) (*planted, error) {
-	const need = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-		packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo
+	const need = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles |
+		packages.NeedImports | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax |
+		packages.NeedTypesInfo
 	list, err := packages.Load(&packages.Config{Dir: root, Mode: need}, "./"+folder)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,8 @@ func (p *planted) measure(units []unit) error {
 		if err != nil {
 			return fmt.Errorf("%s %s is red as it is: %w: %.3000s", u.of, u.name, err, said)
 		}
-		if found := partLine.FindAllStringSubmatch(said, -1); took > long && u.of == "" && len(found) > 1 {
+		if found := partLine.FindAllStringSubmatch(said, -1); took > long && u.of == "" &&
+			len(found) > 1 {
 			for _, part := range found {
 				parts[i] = append(parts[i], unit{name: part[1], of: u.name})
 			}
@@ -154,7 +156,8 @@ func (p *planted) measure(units []unit) error {
 }
 
 // run runs tests, or parts of one test, with a variable set.
-func (p *planted) run(units []*unit, cpu, wall time.Duration, variable string) (string, time.Duration, error) {
+func (p *planted) run(units []*unit, cpu, wall time.Duration,
+	variable string) (string, time.Duration, error) {
 	var names []string
 	for _, u := range units {
 		names = append(names, regexp.QuoteMeta(u.name))
@@ -188,7 +191,8 @@ func (p *planted) judge(n int) (string, error) {
 		}
 		all = later
 		// What goes on for ever ends by the time of a CPU; what waits for ever, by the other.
-		said, _, err := p.run(now, 10*time.Second+10*sum, 2*time.Minute+20*sum, switchedOn+"="+strconv.Itoa(n))
+		said, _, err := p.run(now, 10*time.Second+10*sum, 2*time.Minute+20*sum,
+			switchedOn+"="+strconv.Itoa(n))
 		if by, err := redTest(said, err); by != "" || err != nil {
 			return by, err
 		}
@@ -268,7 +272,8 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 		}
 		fmt.Fprintf(out, "%s %s %s\n", colour, folder, p.sites[n].name)
 	}
-	fmt.Fprintf(out, "%s: %d of %d killed (%.1f %%) in %.0f s\n", folder, t.killed, t.tried, 100*t.rate(), time.Since(began).Seconds())
+	fmt.Fprintf(out, "%s: %d of %d killed (%.1f %%) in %.0f s\n", folder, t.killed, t.tried,
+		100*t.rate(), time.Since(began).Seconds())
 	return t, nil
 }
 
@@ -285,7 +290,8 @@ func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
 	}
 	for name := range alike {
 		if strings.HasPrefix(name, p.folder+" ") && !there[name] {
-			return nil, fmt.Errorf("there is no mutant %q, of which %s says that it changes nothing", name, alikeFile)
+			return nil, fmt.Errorf("there is no mutant %q, of which %s says that it changes nothing", name,
+				alikeFile)
 		}
 	}
 	if c.sample > 0 && len(asked) > c.sample {

@@ -29,7 +29,9 @@ func indexed(picture []byte) ([]byte, error) {
 			}
 		}
 	}
-	most := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int { return cmp.Compare(count[b], count[a]) })
+	most := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
+		return cmp.Compare(count[b], count[a])
+	})
 	var colors color.Palette
 	for _, c := range most[:min(len(most), 256)] {
 		colors = append(colors, c)

@@ -85,12 +85,13 @@ func everyScreen(tb *tab, s *stack) {
 		width int64
 	}{{"narrow", 390}, {"wide", 1280}} {
 		for _, scheme := range []string{"dark", "light"} {
-			tb.do("the window", chromedp.EmulateViewport(window.width, 800), func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
-				_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+			tb.do("the window", chromedp.EmulateViewport(window.width, 800),
+				func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
+					_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+						Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+					})
+					return none, err
 				})
-				return none, err
-			})
 			for _, screen := range s.screens() {
 				tb.goTo(screen.address)
 				tb.read("main", screen.shows)
@@ -257,13 +258,16 @@ func keyboard(tb *tab, s *stack) {
 
 // withoutScripts everything can be read.
 func withoutScripts(tb *tab, s *stack) {
-	tb.do("no scripts", func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
-		_, err = cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	tb.do("no scripts", func(ctx context.Context, target *chromedp.Target) (none chromedp.Void,
+		err error) {
+		_, err = cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
 		return none, err
 	})
 	for _, screen := range s.screens() {
 		tb.goTo(screen.address)
-		if text := value(tb, screen.name, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(text, screen.shows) {
+		if text := value(tb, screen.name, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(text,
+			screen.shows) {
 			tb.t.Errorf("%s has no %q: %s", screen.name, screen.shows, text)
 		}
 	}
@@ -316,7 +320,8 @@ func inBulk(tb *tab, s *stack) {
 	tb.read("#content", "Nothing is done yet")
 	tb.read("#content", "the ledger has no such account")
 	tb.follow("#start")
-	for _, step := range []string{"back", "back", "forward", "forward"} { // neither loses the run, nor begins another
+	// neither loses the run, nor begins another
+	for _, step := range []string{"back", "back", "forward", "forward"} {
 		tb.until(`document.readyState == "complete" && !document.querySelector("#start")`)
 		script[bool](tb, "history."+step+"() || true")
 	}
@@ -329,5 +334,6 @@ func inBulk(tb *tab, s *stack) {
 	}
 	tb.goTo("bulk")
 	tb.read("#content", "the account is there now")
-	tb.until(`document.querySelectorAll("#content tbody tr").length == 2`) // beside the one that was only looked at
+	// beside the one that was only looked at
+	tb.until(`document.querySelectorAll("#content tbody tr").length == 2`)
 }

@@ -59,7 +59,8 @@ func BenchmarkPage(b *testing.B) {
 		slices.Sort(units)
 		b.ReportMetric(first[len(first)/2].Seconds()*1000, "first-page-ms")
 		b.ReportMetric(first[len(first)-1].Seconds()*1000, "first-page-max-ms")
-		b.ReportMetric(units[len(units)/2], "first-page-read-units") // the stack's own reads may fall into one
+		// the stack's own reads may fall into one
+		b.ReportMetric(units[len(units)/2], "first-page-read-units")
 		redraws, perSecond := s.redraws(tb)
 		b.ReportMetric(perSecond, "puts/s")
 		b.ReportMetric(redraws[len(redraws)/2].Seconds()*1000, "redraw-p50-ms")
@@ -78,7 +79,8 @@ func (s *stack) lag(queues int) {
 	for n := range queues {
 		writers.Go(func() error {
 			return rows.Put(s.t.Context(), trouble.Row{
-				State: trouble.Lagging, Queue: fmt.Sprintf("octo-org/repository-%06d", n), Consumer: "billing", Since: now, N: 1,
+				State: trouble.Lagging, Queue: fmt.Sprintf("octo-org/repository-%06d", n), Consumer: "billing",
+				Since: now, N: 1,
 			})
 		})
 	}
@@ -132,7 +134,8 @@ func (s *stack) redraws(tb *tab) (took []time.Duration, perSecond float64) {
 		latest := int64(len(put)) + 1
 		mu.Unlock()
 		shown = latest
-		tb.until(fmt.Sprintf(`Number(document.querySelector("#content .cards b")?.innerText) >= %d`, latest))
+		tb.until(fmt.Sprintf(`Number(document.querySelector("#content .cards b")?.innerText) >= %d`,
+			latest))
 		mu.Lock()
 		took = append(took, time.Since(put[latest]))
 		mu.Unlock()

@@ -61,10 +61,11 @@ func startStack(t testing.TB, server string) *stack {
 	t.Cleanup(sink.Close)
 	running, err := localstack.Run(t.Context(), localstack.Config{
 		Templates: []string{template(t)},
-		Env:       map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": sink.URL},
-		Server:    server,
-		Logger:    slog.New(slog.DiscardHandler),
-		Failed:    func(string, string) {}, // what fails here fails on purpose
+		Env: map[string]string{"STREAMSORT_EVENT_BUS": "",
+			"ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": sink.URL},
+		Server: server,
+		Logger: slog.New(slog.DiscardHandler),
+		Failed: func(string, string) {}, // what fails here fails on purpose
 	})
 	check.OK(t, err)
 	t.Cleanup(running.Close)
@@ -72,18 +73,19 @@ func startStack(t testing.TB, server string) *stack {
 	s.api, err = client.New(running.URL())
 	check.Need(t, err == nil, "%v", err)
 	shown := check.Get(ui.New(ui.Options{URL: running.URL(), Operate: true}))
-	s.page = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(prefix, "/"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/live" {
-			s.watching.Add(1)
-			defer s.watching.Add(-1)
-		}
-		if s.away.Load() {
-			w.WriteHeader(http.StatusBadGateway)
-			s.turned.Add(1)
-			return
-		}
-		shown.ServeHTTP(w, r)
-	})))
+	s.page = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(prefix, "/"),
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/live" {
+				s.watching.Add(1)
+				defer s.watching.Add(-1)
+			}
+			if s.away.Load() {
+				w.WriteHeader(http.StatusBadGateway)
+				s.turned.Add(1)
+				return
+			}
+			shown.ServeHTTP(w, r)
+		})))
 	t.Cleanup(func() { s.page.CloseClientConnections(); s.page.Close(); shown.Close() })
 	return s
 }
@@ -97,9 +99,10 @@ func template(t testing.TB) string {
 	folder := check.Get(os.MkdirTemp(build, "page-"))
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	consumers := `{"consumers":[{"name":"billing","maxAttempts":2,"blockAfter":"1s","retries":["100ms"],"sink":{"kind":"lambda","arn":"` + sinkARN + `"}}]}`
-	text, err := json.Marshal(map[string]any{"Base": "../../examples/demo/streamsort.patch.json", "Patch": []any{
-		map[string]string{"op": "replace", "path": "/Resources/ProcessFunction/Metadata/streamsort:files/consumers.json", "value": consumers},
-	}})
+	text, err := json.Marshal(map[string]any{"Base": "../../examples/demo/streamsort.patch.json",
+		"Patch": []any{
+			map[string]string{"op": "replace", "path": "/Resources/ProcessFunction/Metadata/streamsort:files/consumers.json", "value": consumers},
+		}})
 	path := filepath.Join(folder, "streamsort.patch.json")
 	if err == nil {
 		err = os.WriteFile(path, text, 0o600)
@@ -122,7 +125,8 @@ func (s *stack) take(w http.ResponseWriter, r *http.Request) {
 // put puts a message.
 func (s *stack) put(queue string, seq int64, body string) {
 	s.t.Helper()
-	message := json.RawMessage(fmt.Sprintf(`{"queue":%q,"seq":%d,"id":"m%d","body":%s}`, queue, seq, seq, body))
+	message := json.RawMessage(fmt.Sprintf(`{"queue":%q,"seq":%d,"id":"m%d","body":%s}`, queue, seq,
+		seq, body))
 	results, err := s.api.Put(s.t.Context(), []json.RawMessage{message})
 	check.Need(s.t, err == nil && results[0].Status < http.StatusBadRequest,
 		"put %s: %v, %v", message, results, err)

@@ -75,7 +75,8 @@ func complaints(said iter.Seq2[chromedp.ConsoleMessage, error]) (all []string) {
 		if err != nil {
 			return all
 		}
-		if message.IsException() || slices.Contains([]string{"error", "warning", "assert"}, string(message.Type)) {
+		if message.IsException() ||
+			slices.Contains([]string{"error", "warning", "assert"}, string(message.Type)) {
 			all = append(all, message.String())
 		}
 	}
@@ -94,7 +95,8 @@ func (tb *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 func (tb *tab) text() string {
 	ctx, cancel := context.WithTimeout(tb.ctx, time.Second)
 	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
+	text, err := chromedp.Run(ctx,
+		chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
 	if err != nil {
 		return err.Error()
 	}
@@ -146,7 +148,8 @@ func (tb *tab) see(selector string) {
 // read waits until something has a text.
 func (tb *tab) read(selector, text string) {
 	tb.t.Helper()
-	tb.until(fmt.Sprintf(`!!document.querySelector(%s)?.innerText.includes(%s)`, strconv.Quote(selector), strconv.Quote(text)))
+	tb.until(fmt.Sprintf(`!!document.querySelector(%s)?.innerText.includes(%s)`,
+		strconv.Quote(selector), strconv.Quote(text)))
 }
 
 // click clicks on something where a mouse would reach it, once the screen's script has run, and in
@@ -163,8 +166,8 @@ func (tb *tab) click(selector string) {
 	})(document.querySelector(%s))`, strconv.Quote(selector)))
 }
 
-// leads does what leads to another screen, and waits until that is there, since what is awaited next
-// may stand on this one too.
+// leads does what leads to another screen, and waits until that is there, since what is awaited
+// next may stand on this one too.
 func (tb *tab) leads(do func()) {
 	tb.t.Helper()
 	script[bool](tb, `window.left = true`)
@@ -190,13 +193,15 @@ func (tb *tab) onNode(what, selector string, actions ...chromedp.Action[chromedp
 	var err error
 	for range 20 {
 		tb.see(selector)
-		ctx, cancel := context.WithTimeout(tb.ctx, 30*time.Second) // it would wait for an element that is gone
+		// it would wait for an element that is gone
+		ctx, cancel := context.WithTimeout(tb.ctx, 30*time.Second)
 		err = chromedp.Do(ctx, actions...)
 		cancel()
 		if err == nil {
 			return
 		}
-		if tb.ctx.Err() != nil || ctx.Err() == nil && !strings.Contains(err.Error(), "node with given id") {
+		if tb.ctx.Err() != nil ||
+			ctx.Err() == nil && !strings.Contains(err.Error(), "node with given id") {
 			break
 		}
 	}
@@ -206,7 +211,8 @@ func (tb *tab) onNode(what, selector string, actions ...chromedp.Action[chromedp
 // send gives a field a text, and sends its form.
 func (tb *tab) send(field, text string) {
 	tb.t.Helper()
-	tb.onNode("type into", field, chromedp.Clear(chromedp.CSS(field)), chromedp.SendKeys(chromedp.CSS(field), text))
+	tb.onNode("type into", field, chromedp.Clear(chromedp.CSS(field)),
+		chromedp.SendKeys(chromedp.CSS(field), text))
 	tb.leads(func() { tb.onNode("send", field, chromedp.Submit(chromedp.CSS(field))) })
 }
 

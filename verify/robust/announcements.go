@@ -24,7 +24,8 @@ type announcements struct {
 }
 
 func newAnnouncements(wanted []string, allowed ...string) *announcements {
-	return &announcements{wanted: wanted, allowed: allowed, times: map[string]int{}, ids: map[string]string{}}
+	return &announcements{wanted: wanted, allowed: allowed, times: map[string]int{},
+		ids: map[string]string{}}
 }
 
 // event takes an announcement.
@@ -42,7 +43,8 @@ func (a *announcements) event(m types.Message) error {
 	}
 	said := fmt.Sprintf("%s: queue %s, missing from %d on", e.DetailType, d.Queue, d.MissingAfter+1)
 	if d.Consumer != "" {
-		said = fmt.Sprintf("%s: queue %s, consumer %s, before %d", e.DetailType, d.Queue, d.Consumer, d.Delivered+1)
+		said = fmt.Sprintf("%s: queue %s, consumer %s, before %d", e.DetailType, d.Queue, d.Consumer,
+			d.Delivered+1)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +53,8 @@ func (a *announcements) event(m types.Message) error {
 		return nil // each time that it opens has an id of its own
 	}
 	if known, ok := a.ids[said]; ok && known != d.ID {
-		a.violations = append(a.violations, fmt.Sprintf("announced under the ids %q and %q: %s", known, d.ID, said))
+		a.violations = append(a.violations,
+			fmt.Sprintf("announced under the ids %q and %q: %s", known, d.ID, said))
 	}
 	a.ids[said] = d.ID
 	if a.times[said] == 1 && !slices.Contains(a.wanted, said) && !slices.Contains(a.allowed, said) {

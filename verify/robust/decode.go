@@ -45,7 +45,8 @@ func outputOfFIFO(m types.Message) (o traffic.Output, err error) {
 	if o.Token, err = strconv.ParseInt(number, 10, 64); err != nil {
 		return o, fmt.Errorf("attribute token: %w", err)
 	}
-	sent, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64)
+	sent, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)],
+		10, 64)
 	if err != nil {
 		return o, fmt.Errorf("attribute SentTimestamp: %w", err)
 	}

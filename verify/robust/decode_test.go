@@ -45,7 +45,8 @@ func TestOutputOfFIFO(t *testing.T) {
 	}
 	for name, value := range map[string]string{"seq": "x", "token": "", "encoding": "rot13"} {
 		broken := map[string]string{"seq": "7", "token": "3-req", name: value}
-		if _, err := outputOfFIFO(fifoMessage("{}", broken)); err == nil || !strings.Contains(err.Error(), name) && name != "token" {
+		if _, err := outputOfFIFO(fifoMessage("{}", broken)); err == nil ||
+			!strings.Contains(err.Error(), name) && name != "token" {
 			t.Errorf("%s=%s: error %v", name, value, err)
 		}
 	}
@@ -57,9 +58,15 @@ func TestOutputOfEvent(t *testing.T) {
 		`"body":{"n":1}`: true,
 		fmt.Sprintf(`"bodyBase64":%q`, base64.StdEncoding.EncodeToString(body)): false,
 	} {
-		got, err := outputOfEvent(types.Message{Body: aws.String(`{"detail-type":"message","detail":{"queue":"q","seq":7,"tokenN":3,` + text + `}}`)})
-		if err != nil || got.Place != traffic.At("q", 7) || got.Token != 3 || got.Rewritten != rewritten ||
-			got.Value != traffic.SumsOf(body).Value || !rewritten && got.Exact != traffic.SumsOf(body).Exact {
+		got, err := outputOfEvent(
+			types.Message{
+				Body: aws.String(`{"detail-type":"message","detail":{"queue":"q","seq":7,"tokenN":3,` + text +
+					`}}`),
+			})
+		if err != nil || got.Place != traffic.At("q", 7) || got.Token != 3 ||
+			got.Rewritten != rewritten ||
+			got.Value != traffic.SumsOf(body).Value ||
+			!rewritten && got.Exact != traffic.SumsOf(body).Exact {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
@@ -69,9 +76,11 @@ func TestOutputOfEvent(t *testing.T) {
 
 func TestAnnouncements(t *testing.T) {
 	event := func(kind, detail string) types.Message {
-		return types.Message{Body: aws.String(fmt.Sprintf(`{"detail-type":%q,"detail":%s}`, kind, detail))}
+		return types.Message{Body: aws.String(fmt.Sprintf(`{"detail-type":%q,"detail":%s}`, kind,
+			detail))}
 	}
-	blocked := event("consumer.blocked", `{"id":"b","queue":"poison","consumer":"receiver","delivered":2}`)
+	blocked := event("consumer.blocked",
+		`{"id":"b","queue":"poison","consumer":"receiver","delivered":2}`)
 	opened := event("consumer.circuit-open", `{"id":"c","consumer":"receiver"}`)
 	closed := event("consumer.circuit-closed", `{"id":"c","consumer":"receiver"}`)
 	again := event("consumer.circuit-open", `{"id":"d","consumer":"receiver"}`)
@@ -100,7 +109,8 @@ func TestAnnouncements(t *testing.T) {
 		check.That(t, len(a.missing()) == c.missing && len(violations) == c.violations,
 			"%s: missing %q, violations %q", name, a.missing(), violations)
 	}
-	if diff := cmp.Diff([]string{blockedAnnounced, gapAnnounced("opened", gapQueue, bad)}, soakAnnouncements().missing()); diff != "" {
+	if diff := cmp.Diff([]string{blockedAnnounced, gapAnnounced("opened", gapQueue, bad)},
+		soakAnnouncements().missing()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -43,9 +43,12 @@ func (t *deployment) synth(ctx context.Context) {
 // of AWS.
 func (t *deployment) environment(more ...string) []string {
 	kept := append(more,
-		"CDK_DISABLE_CLI_TELEMETRY=true", "CI=true", "NODE_NO_WARNINGS=1", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20",
-		"AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull,
-		"AWS_ENDPOINT_URL="+t.server.Endpoint, "AWS_CA_BUNDLE="+t.server.Certificate, "AWS_REGION="+ministack.Region,
+		"CDK_DISABLE_CLI_TELEMETRY=true", "CI=true", "NODE_NO_WARNINGS=1",
+		"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20",
+		"AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE="+os.DevNull,
+		"AWS_SHARED_CREDENTIALS_FILE="+os.DevNull,
+		"AWS_ENDPOINT_URL="+t.server.Endpoint, "AWS_CA_BUNDLE="+t.server.Certificate,
+		"AWS_REGION="+ministack.Region,
 		"CDK_DEFAULT_ACCOUNT="+ministack.Account, "CDK_DEFAULT_REGION="+ministack.Region)
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "AWS_") && !strings.HasPrefix(variable, "CDK_") {
@@ -57,7 +60,8 @@ func (t *deployment) environment(more ...string) []string {
 
 // asRoot is environment with the keys of the account's root.
 func (t *deployment) asRoot() []string {
-	return t.environment("AWS_ACCESS_KEY_ID="+ministack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+ministack.SecretKey)
+	return t.environment("AWS_ACCESS_KEY_ID="+ministack.AccessKeyID,
+		"AWS_SECRET_ACCESS_KEY="+ministack.SecretKey)
 }
 
 // runCDK runs the CDK's command as the account's root; no folder is infra/cdk.
@@ -94,7 +98,8 @@ const assets = "cdk-hnb659fds-assets-" + ministack.Account + "-" + ministack.Reg
 func (t *deployment) deployReceiver(ctx context.Context) {
 	code := check.Get(os.ReadFile(t.receiverZip()))
 	t.put(ctx, "/"+assets+"/receiver.zip", code)
-	template := check.Get(os.ReadFile(filepath.Join(t.Root, "examples", "receiver", "receiver.template.json")))
+	template := check.Get(
+		os.ReadFile(filepath.Join(t.Root, "examples", "receiver", "receiver.template.json")))
 	if runtime.GOARCH == "amd64" {
 		template = []byte(strings.ReplaceAll(string(template), `"arm64"`, `"x86_64"`))
 	}
@@ -116,9 +121,11 @@ func (t *deployment) deployAssembly(ctx context.Context, name string) error {
 }
 
 // deployStack is deployAssembly for the assembly of any app.
-func (t *deployment) deployStack(ctx context.Context, assembly, stack string) (map[string]string, error) {
+func (t *deployment) deployStack(ctx context.Context,
+	assembly, stack string) (map[string]string, error) {
 	outputs := filepath.Join(t.built, "outputs.json")
-	err := t.runCDK(ctx, "", "deploy", "--app", assembly, "--require-approval", "never", "--progress", "events", "--outputs-file", outputs)
+	err := t.runCDK(ctx, "", "deploy", "--app", assembly, "--require-approval", "never", "--progress",
+		"events", "--outputs-file", outputs)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,8 @@ type door struct {
 // openDoors finds the stack's two ways in, its HTTP API and the function itself, and makes two
 // more.
 func (t *deployment) openDoors(ctx context.Context) {
-	more := check.Get(t.server.Deploy(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]}))
+	more := check.Get(t.server.Deploy(ctx, "Doors", doorsTemplate,
+		map[string]string{"Function": t.outputs["EnqueueFunctionName"]}))
 	for _, d := range []struct{ name, base, service string }{
 		{"HTTP API", t.outputs["ApiUrl"], "execute-api"},
 		{"REST API", t.at(more["Rest"]+".execute-api") + "/v1", "execute-api"},
@@ -51,8 +52,9 @@ func (t *deployment) openDoors(ctx context.Context) {
 // client calls an address with the keys of the account's root.
 func (t *deployment) client(address, service string) *client.Client {
 	return client.NewWithKeys(address, t.server.Client(), service, awsenv.Settings{
-		Region:      ministack.Region,
-		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, ""),
+		Region: ministack.Region,
+		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey,
+			""),
 	})
 }
 
@@ -68,7 +70,8 @@ func (t *deployment) functionURL(own string) string {
 }
 
 // invokeEnqueue calls the function by Lambda's own API, with the documents that the HTTP API takes.
-func (t *deployment) invokeEnqueue(ctx context.Context, messages []json.RawMessage) ([]client.Outcome, error) {
+func (t *deployment) invokeEnqueue(ctx context.Context,
+	messages []json.RawMessage) ([]client.Outcome, error) {
 	payload, err := json.Marshal(map[string]any{"messages": messages})
 	if err != nil {
 		return nil, err
@@ -82,7 +85,8 @@ func (t *deployment) invokeEnqueue(ctx context.Context, messages []json.RawMessa
 		return nil, err
 	}
 	if len(document.Results) != len(messages) {
-		return nil, fmt.Errorf("%d results for %d messages: %s", len(document.Results), len(messages), answer)
+		return nil, fmt.Errorf("%d results for %d messages: %s", len(document.Results), len(messages),
+			answer)
 	}
 	return document.Results, nil
 }
@@ -92,8 +96,10 @@ func (t *deployment) invoke(ctx context.Context, output, payload string) ([]byte
 	return t.lambda(ctx, http.MethodPost, "/"+t.outputs[output]+"/invocations", payload)
 }
 
-// ask makes a request that is not signed. It ends the scenario if the answer is another one than wanted.
-func (t *deployment) ask(ctx context.Context, method, address string, header http.Header, body string, want int) {
+// ask makes a request that is not signed. It ends the scenario if the answer is another one than
+// wanted.
+func (t *deployment) ask(ctx context.Context, method, address string, header http.Header,
+	body string, want int) {
 	request := check.Get(http.NewRequestWithContext(ctx, method, address, strings.NewReader(body)))
 	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
@@ -112,7 +118,8 @@ func (t *deployment) strangers(ctx context.Context) {
 		if d.base == "" {
 			continue
 		}
-		t.ask(ctx, http.MethodPost, d.base+"/messages", nil, `{"queue":"q","seq":1,"body":1}`, http.StatusForbidden)
+		t.ask(ctx, http.MethodPost, d.base+"/messages", nil, `{"queue":"q","seq":1,"body":1}`,
+			http.StatusForbidden)
 		t.Print("%s: 403", d.name)
 	}
 }

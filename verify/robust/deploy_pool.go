@@ -42,7 +42,8 @@ func (r *release) newPool(ctx context.Context) *pool {
 			{"AdminCreateUser", object{"UserAttributes": []object{{"Name": "custom:tenant", "Value": tenant}}}},
 			{"AdminSetUserPassword", object{"Password": password, "Permanent": true}},
 			{"AdminInitiateAuth", object{
-				"AuthFlow": "ADMIN_USER_PASSWORD_AUTH", "AuthParameters": object{"USERNAME": tenant, "PASSWORD": password},
+				"AuthFlow":       "ADMIN_USER_PASSWORD_AUTH",
+				"AuthParameters": object{"USERNAME": tenant, "PASSWORD": password},
 			}},
 		} {
 			c.input["Username"] = tenant

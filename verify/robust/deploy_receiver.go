@@ -64,7 +64,8 @@ type standing struct {
 // standing asks how far the consumer of a queue is: nowhere before its first message.
 func (t *deployment) standing(ctx context.Context, queue string) (standing, error) {
 	var status struct{ Consumers [1]standing }
-	answer, err := t.invoke(ctx, "DeliveryFunctionName", fmt.Sprintf(`{"operation":"status","queue":%q}`, queue))
+	answer, err := t.invoke(ctx, "DeliveryFunctionName",
+		fmt.Sprintf(`{"operation":"status","queue":%q}`, queue))
 	if err == nil {
 		err = json.Unmarshal(answer, &status)
 	}

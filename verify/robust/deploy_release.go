@@ -73,14 +73,16 @@ func processor() string {
 // names them, and the template as its hook writes it; and the consumers' file.
 func (r *release) upload(ctx context.Context) {
 	functions := check.Get(os.ReadDir(r.binaries()))
-	files := map[string]string{"config/consumers.json": filepath.Join(r.Root, "examples", "demo", "consumers.json")}
+	files := map[string]string{"config/consumers.json": filepath.Join(r.Root, "examples", "demo",
+		"consumers.json")}
 	for _, f := range functions {
 		zip := filepath.Join(r.built, f.Name()+".zip")
 		check.Must(sources.Zip(r.program(f.Name()), zip))
 		files[fmt.Sprintf("%s_%s_%s.zip", f.Name(), releases[0], processor())] = zip
 	}
 	template := filepath.Join(r.built, "released.template.json")
-	environ := append(os.Environ(), "CDK_VALIDATION=false") // its tests check it against CloudFormation's rules
+	// its tests check it against CloudFormation's rules
+	environ := append(os.Environ(), "CDK_VALIDATION=false")
 	check.Get(execute(ctx, r.cdk.Folder, environ, r.app(), "-release", releases[0], "-out", template))
 	files["streamsort_"+releases[0]+".template.json"] = template
 	r.put(ctx, "/artifacts", nil)
@@ -192,7 +194,8 @@ func (r *release) configure(ctx context.Context) {
 	const key = "the sender's secret"
 	users := r.newPool(ctx)
 	type object = map[string]string
-	check.Must(r.server.JSON(ctx, "secretsmanager", "secretsmanager.CreateSecret", object{"Name": "shop", "SecretString": key}, &secret))
+	check.Must(r.server.JSON(ctx, "secretsmanager", "secretsmanager.CreateSecret",
+		object{"Name": "shop", "SecretString": key}, &secret))
 	input := object{"QueueName": "incoming"}
 	check.Must(r.server.JSON(ctx, "sqs", "AmazonSQS.CreateQueue", input, &queue))
 	for name, text := range map[string]string{

@@ -23,17 +23,19 @@ func (t *deployment) shop(ctx context.Context) {
 	check.Get(execute(ctx, folder, nil, "go", "build", "-o", app, "."))
 	assembly := t.assembly("shop")
 	check.Must(t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
-		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c", "binaries="+filepath.Join(t.built, "shop-dist")))
+		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c",
+		"binaries="+filepath.Join(t.built, "shop-dist")))
 	outputs := check.Get(t.deployStack(ctx, assembly, "Shop"))
 	orders := door{put: t.client(outputs["OrdersUrl"], "execute-api").Put}
 	for seq := shopMessages; seq > 0; seq-- {
 		document := fmt.Appendf(nil, `{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq)
 		check.Must(t.send(ctx, orders, []traffic.Message{{Document: document}}))
 	}
-	check.Must(t.wait(shopMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
-		booked, err := t.booked(ctx, outputs["BooksName"])
-		return booked, "", err
-	}))
+	check.Must(t.wait(shopMessages, "messages are booked").Until(ctx,
+		func(ctx context.Context) (int, string, error) {
+			booked, err := t.booked(ctx, outputs["BooksName"])
+			return booked, "", err
+		}))
 	t.Print("%d messages, backwards, came to its function in order", shopMessages)
 	check.Must(t.runCDK(ctx, "", "destroy", "--force", "--app", assembly))
 }

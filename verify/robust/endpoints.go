@@ -42,7 +42,9 @@ type endpoints struct {
 }
 
 func newEndpoints(watched *traffic.Watcher) *endpoints {
-	return &endpoints{watched: watched, answer: func(string) answer { return good }, hooks: map[string]*standard.Webhook{}}
+	return &endpoints{watched: watched, answer: func(string) answer {
+		return good
+	}, hooks: map[string]*standard.Webhook{}}
 }
 
 // turn says how the endpoints answer from now on.
@@ -86,7 +88,8 @@ func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // take takes a request, and notes what is wrong with it.
-func (e *endpoints) take(r *http.Request, queue string, body []byte, hook *standard.Webhook, at time.Time) {
+func (e *endpoints) take(r *http.Request, queue string, body []byte, hook *standard.Webhook,
+	at time.Time) {
 	h := r.Header
 	seq, _ := strconv.ParseInt(h.Get("Streamsort-Seq"), 10, 64)
 	number, _, _ := strings.Cut(h.Get("Streamsort-Token"), "-")
@@ -114,7 +117,8 @@ func (w *world) toEndpoints(ctx context.Context, address, timeout string, c loca
 	}
 	c.AsyncRetry = time.Second
 	c.Failed = func(string, string) {} // what fails here fails on purpose
-	w.Start(ctx, trial.Setup{Templates: []string{"verify/robust/hooks/streamsort.patch.json"}, Config: c})
+	w.Start(ctx, trial.Setup{Templates: []string{"verify/robust/hooks/streamsort.patch.json"},
+		Config: c})
 }
 
 // endpointConsumers is what consumers.json has beside it, for endpoints at this address.
@@ -132,7 +136,8 @@ func (e *endpoints) put(ctx context.Context, w *world, address string, queues []
 		group.Go(func() error {
 			var made struct{ Secret string }
 			// Where a killed process took the answer with it, the secret is rotated.
-			body := fmt.Appendf(nil, `{"consumer":"hooks","queue":%q,"url":"%s/%[1]s","rotate":true}`, queue, address)
+			body := fmt.Appendf(nil, `{"consumer":"hooks","queue":%q,"url":"%s/%[1]s","rotate":true}`, queue,
+				address)
 			if err := w.Sender.Client.Call(ctx, http.MethodPut, "/endpoints", nil, body, &made); err != nil {
 				return err
 			}

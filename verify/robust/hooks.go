@@ -63,7 +63,8 @@ func hooks(ctx context.Context, w *world) {
 	e := newEndpoints(watched)
 	address := w.Serve(e)
 	w.toEndpoints(ctx, address, "3s", localstack.Config{
-		Chaos: localstack.Chaos{Seed: uint64(w.values["SEED"]), Kill: hooksKilled}, Concurrency: hooksEnvironments,
+		Chaos:       localstack.Chaos{Seed: uint64(w.values["SEED"]), Kill: hooksKilled},
+		Concurrency: hooksEnvironments,
 	})
 	var lines []*line
 	var queues []string
@@ -85,7 +86,8 @@ func hooks(ctx context.Context, w *world) {
 					l := lines[next%len(lines)]
 					next++
 					seq := l.take(1, 1, nil)[0]
-					some = append(some, traffic.Plain(l.queue, seq, fmt.Sprintf(`{"queue":%q,"n":%d}`, l.queue, seq), ""))
+					some = append(some,
+						traffic.Plain(l.queue, seq, fmt.Sprintf(`{"queue":%q,"n":%d}`, l.queue, seq), ""))
 				}
 				return trial.Chunks(some, batchSize, send)
 			})
@@ -95,14 +97,16 @@ func hooks(ctx context.Context, w *world) {
 	w.Say("all is sent, and all endpoints are good again")
 	err := w.Drain(ctx, hooksPatience, nil)
 	first, _ := watched.Took(allGood, isGood)
-	for phase, what := range []string{allGood: "all good", turned: "some turned bad", known: "some are bad"} {
+	for phase, what := range []string{allGood: "all good", turned: "some turned bad",
+		known: "some are bad"} {
 		if what == "" {
 			continue
 		}
 		took, _ := watched.Took(phase, isGood)
 		text := fmt.Sprintf("%d messages to good endpoints:", len(took))
 		for _, q := range []float64{50, 90, 99} {
-			text += fmt.Sprintf("  p%.0f %.0f ms (%.2f)", q, percentile(took, q), percentile(took, q)/max(percentile(first, q), 1))
+			text += fmt.Sprintf("  p%.0f %.0f ms (%.2f)", q, percentile(took, q),
+				percentile(took, q)/max(percentile(first, q), 1))
 		}
 		w.Row(what, "%s", text)
 		if len(took) == 0 {
@@ -120,7 +124,8 @@ func slow(ctx context.Context, w *world) {
 	watched := w.Watch("endpoints", traffic.Named, traffic.All)
 	e := newEndpoints(watched)
 	address := w.Serve(e)
-	w.toEndpoints(ctx, address, (takes + 2*time.Second).String(), localstack.Config{Concurrency: w.number("CONCURRENCY")})
+	w.toEndpoints(ctx, address, (takes + 2*time.Second).String(),
+		localstack.Config{Concurrency: w.number("CONCURRENCY")})
 	const fast = "hooks/fast"
 	queues := make([]string, w.number("QUEUES"))
 	for i := range queues {
@@ -144,23 +149,27 @@ func slow(ctx context.Context, w *world) {
 			}
 		}
 		const rate = 10
-		return w.pace(ctx, time.Duration(w.values["MESSAGES"])*time.Second/rate, rate, func(due int) error {
-			for range due {
-				seq++
-				if err := send(one(fast, seq)); err != nil {
-					return err
+		return w.pace(ctx, time.Duration(w.values["MESSAGES"])*time.Second/rate, rate,
+			func(due int) error {
+				for range due {
+					seq++
+					if err := send(one(fast, seq)); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
 	}))
 	err := w.Drain(ctx, hooksPatience, nil)
 	for _, s := range []struct {
 		name string
 		of   func(traffic.Place) bool
-	}{{"fast", func(p traffic.Place) bool { return p.Queue == fast }}, {"slow", func(p traffic.Place) bool { return p.Queue != fast }}} {
+	}{{"fast", func(p traffic.Place) bool {
+		return p.Queue == fast
+	}}, {"slow", func(p traffic.Place) bool { return p.Queue != fast }}} {
 		took, _ := watched.Took(0, s.of)
-		w.Row(s.name, "%d messages: median %.0f ms, p99 %.0f, longest %.0f", len(took), percentile(took, 50), percentile(took, 99), percentile(took, 100))
+		w.Row(s.name, "%d messages: median %.0f ms, p99 %.0f, longest %.0f", len(took),
+			percentile(took, 50), percentile(took, 99), percentile(took, 100))
 		if s.name == "fast" {
 			w.waitsForNobody(took, takes)
 		}

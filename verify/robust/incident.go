@@ -26,9 +26,10 @@ import (
 // typed, or clicks made. The sink takes all in the end.
 func incident(ctx context.Context, w *world) {
 	var repaired atomic.Bool
-	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, traffic.All), poison: func(p traffic.Place) bool {
-		return !repaired.Load() && p.Seq == 2 && strings.Contains(p.Queue, "bad/")
-	}}
+	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, traffic.All),
+		poison: func(p traffic.Place) bool {
+			return !repaired.Load() && p.Seq == 2 && strings.Contains(p.Queue, "bad/")
+		}}
 	o := &operator{world: w}
 	o.start(ctx, sink)
 	bad := max(w.number("QUEUES")*21/200, 1)
@@ -79,19 +80,21 @@ type tools struct {
 
 // lines are the runbook's.
 func (o *operator) lines(_ context.Context, bad int) tools {
-	redrive := []string{"redrive", "--consumer", consumer, "--error", "cannot be read", "--reason=repaired"}
+	redrive := []string{"redrive", "--consumer", consumer, "--error", "cannot be read",
+		"--reason=repaired"}
 	first := fmt.Sprintf("shop/%d", bad)
 	return tools{counted: "lines typed", look: o.types, bad: []look{
 		{"the message cannot be read", []string{"doctor"}},
 		{fmt.Sprintf("%d queues blocked: ", bad), []string{"doctor"}},
 		{"bad/0@2", []string{"why", "bad/0"}},
-	}, redrive: []look{{fmt.Sprint(bad), redrive}, {fmt.Sprint(bad), append(redrive, "--yes")}}, away: []look{
-		{"held\twarning\t", []string{"doctor"}}, {"epair", []string{"why", first}},
-	}, gap: []look{
-		{"gap\twarning\t1", []string{"doctor"}},
-		{first, []string{"queue", "--state", "gap"}},
-		{"waits for a message", []string{"why", first}},
-	}, fill: []look{{"advanced", []string{"put"}}}}
+	}, redrive: []look{{fmt.Sprint(bad), redrive}, {fmt.Sprint(bad), append(redrive, "--yes")}},
+		away: []look{
+			{"held\twarning\t", []string{"doctor"}}, {"epair", []string{"why", first}},
+		}, gap: []look{
+			{"gap\twarning\t1", []string{"doctor"}},
+			{first, []string{"queue", "--state", "gap"}},
+			{"waits for a message", []string{"why", first}},
+		}, fill: []look{{"advanced", []string{"put"}}}}
 }
 
 // screens are the page's: what is clicked on, or a field and what it is given before its form is
@@ -173,7 +176,9 @@ func (o *operator) clicks(_ context.Context, do []string, acted *bool) string {
 		if len(do) > 1 {
 			act = fmt.Sprintf("e.value = %q, e.form.requestSubmit()", do[1])
 		}
-		*acted, _ = chromedp.Run(o.tab, chromedp.Evaluate[bool](fmt.Sprintf("(e => !!e && (%s, true))(document.querySelector(%q))", act, do[0])))
+		*acted, _ = chromedp.Run(o.tab,
+			chromedp.Evaluate[bool](fmt.Sprintf("(e => !!e && (%s, true))(document.querySelector(%q))", act,
+				do[0])))
 		return ""
 	}
 	shown, _ := chromedp.Run(o.tab, chromedp.Evaluate[string]("document.body.innerText"))
@@ -187,7 +192,8 @@ func (o *operator) looks(ctx context.Context, all ...look) {
 			o.did++
 		}
 		acted := false
-		wait := progress.Wait{Total: 1, What: l.want + " after " + strings.Join(l.do, " "), Patience: outagePatience, Out: o.Out}
+		wait := progress.Wait{Total: 1, What: l.want + " after " + strings.Join(l.do, " "),
+			Patience: outagePatience, Out: o.Out}
 		check.Must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 			said := o.look(ctx, l.do, &acted)
 			if strings.Contains(said, l.want) {
@@ -199,7 +205,8 @@ func (o *operator) looks(ctx context.Context, all ...look) {
 }
 
 // handle has something go wrong, finds the cause, repairs it, and waits until all is delivered.
-func (o *operator) handle(ctx context.Context, what string, messages []traffic.Message, looks []look, repair func()) {
+func (o *operator) handle(ctx context.Context, what string, messages []traffic.Message,
+	looks []look, repair func()) {
 	o.did = 0
 	began := time.Now()
 	check.Must(o.SendAll(ctx, 4, batchSize, messages))

@@ -40,9 +40,11 @@ func books(ctx context.Context, w *world) {
 	path := filepath.Join(folder, "ledger.db")
 	db := check.Get(ledger.Open(ctx, path))
 	w.Later(func() { _ = db.Close() })
-	w.Start(ctx, trial.Setup{Templates: []string{"localstack/streamsort.template.json"}, Config: localstack.Config{
-		Chaos: localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},
-	}})
+	w.Start(ctx, trial.Setup{Templates: []string{"localstack/streamsort.template.json"},
+		Config: localstack.Config{
+			Chaos: localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1,
+				LateBy: 50 * time.Millisecond},
+		}})
 	d, _ := w.tables()
 	queues := slices.Sorted(maps.Keys(last))
 	copies := mortal.Keep(ctx, mortal.Plan{
@@ -52,7 +54,8 @@ func books(ctx context.Context, w *world) {
 	w.Later(copies.Close)
 	check.Must(w.SendAll(ctx, 4, batchSize, messages))
 	total, _ := w.Account.Count()
-	booked := progress.Wait{Total: total, What: "messages are booked", Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
+	booked := progress.Wait{Total: total, What: "messages are booked", Patience: claimPatience,
+		Sweep: w.Stack.Sweep, Out: w.Out}
 	check.Must(booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines); err != nil {
 			return 0, "", err
@@ -66,12 +69,14 @@ func books(ctx context.Context, w *world) {
 		}
 		return lines, left, err
 	}))
-	w.Row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.Stack.Killed())
+	w.Row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(),
+		w.Stack.Killed())
 	w.auditBooks(ctx, db, d, queues)
 }
 
 // eachConsumer hands a queue's consumers of a name to look.
-func eachConsumer(ctx context.Context, d *delivery.Deliverer, queue, name string, look func(delivery.Status)) error {
+func eachConsumer(ctx context.Context, d *delivery.Deliverer, queue, name string,
+	look func(delivery.Status)) error {
 	all, err := d.Status(ctx, queue)
 	for _, c := range all {
 		if c.Name == name {
@@ -81,7 +86,8 @@ func eachConsumer(ctx context.Context, d *delivery.Deliverer, queue, name string
 	return err
 }
 
-func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Deliverer, queues []string) {
+func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Deliverer,
+	queues []string) {
 	watched := w.Watch("books", traffic.Once, traffic.All)
 	readRows(ctx, db, "SELECT queue, seq, digest FROM ledger ORDER BY line", func(row []string) {
 		seq, _ := strconv.ParseInt(row[1], 10, 64) // it is an integer

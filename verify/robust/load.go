@@ -24,7 +24,8 @@ const (
 )
 
 // The demo's stack, and the function that process calls in it.
-var demoTemplates = []string{"examples/demo/streamsort.patch.json", "examples/receiver/receiver.template.json"}
+var demoTemplates = []string{"examples/demo/streamsort.patch.json",
+	"examples/receiver/receiver.template.json"}
 
 // load sends RATE messages a second to QUEUES, BATCH of one queue a request, each late by DISORDER
 // places at most. TOGETHER has the queues in arrival order, in which a batch in order is one item.
@@ -41,16 +42,23 @@ func load(ctx context.Context, w *world) {
 	watched := w.Watch("lambda", traffic.Unfailing, traffic.All)
 	w.WatchLog(watched, "ReceiverFunction")
 	// Every queue is made and every function started before anything is counted.
-	check.Must(w.Send(ctx, loadClients, func(_ context.Context, send func(...traffic.Message) error) error { return l.first(send) }))
+	check.Must(w.Send(ctx, loadClients,
+		func(_ context.Context, send func(...traffic.Message) error) error {
+			return l.first(send)
+		}))
 	check.Must(w.Drain(ctx, loadPatience, w.Idle()))
 	w.Account.Turn(1)
-	warm, before, state, began := w.Sender.Sent().Messages, counted.Counts(), watched.State(), time.Now()
-	err := w.Send(ctx, loadClients, func(ctx context.Context, send func(...traffic.Message) error) error {
-		if err := w.pace(ctx, w.time(), w.number("RATE"), func(due int) error { return l.due(due, send) }); err != nil {
-			return err
-		}
-		return l.last(send)
-	})
+	warm, before, state, began := w.Sender.Sent().Messages, counted.Counts(), watched.State(),
+		time.Now()
+	err := w.Send(ctx, loadClients,
+		func(ctx context.Context, send func(...traffic.Message) error) error {
+			if err := w.pace(ctx, w.time(), w.number("RATE"), func(due int) error {
+				return l.due(due, send)
+			}); err != nil {
+				return err
+			}
+			return l.last(send)
+		})
 	sending := time.Since(began)
 	if err == nil {
 		err = w.Drain(ctx, loadPatience, w.Idle())
@@ -60,12 +68,17 @@ func load(ctx context.Context, w *world) {
 	n := max(float64(w.Sender.Sent().Messages-warm), 1)
 	w.Row("messages", "%.0f, delivered in %d batches, %d of them messages again; %d calls made again",
 		n, after.Batches-state.Batches, after.Again, w.Sender.Sent().Repeats)
-	w.Row("a second", "%.0f accepted of %d, %.0f delivered", n/sending.Seconds(), w.values["RATE"], n/last.Sub(began).Seconds())
-	w.Row("put to handed", "median %.0f ms, p90 %.0f, p99 %.0f, p99.9 %.0f, longest %.0f, on this machine",
-		percentile(took, 50), percentile(took, 90), percentile(took, 99), percentile(took, 99.9), percentile(took, 100))
+	w.Row("a second", "%.0f accepted of %d, %.0f delivered", n/sending.Seconds(), w.values["RATE"],
+		n/last.Sub(began).Seconds())
+	w.Row("put to handed",
+		"median %.0f ms, p90 %.0f, p99 %.0f, p99.9 %.0f, longest %.0f, on this machine",
+		percentile(took, 50), percentile(took, 90), percentile(took, 99), percentile(took, 99.9),
+		percentile(took, 100))
 	spent := counted.Counts().Sub(before).Total()
-	w.Row("a message", "%.3f requests, %.3f write and %.3f read units, by AWS's rules", float64(spent.Requests)/n, spent.Writes/n, spent.Reads/n)
-	work := cost.Workload{Rate: n / sending.Seconds(), Batch: l.batch, Disorder: cost.Order(fmt.Sprint(l.disorder)), Queues: len(l.lines)}
+	w.Row("a message", "%.3f requests, %.3f write and %.3f read units, by AWS's rules",
+		float64(spent.Requests)/n, spent.Writes/n, spent.Reads/n)
+	work := cost.Workload{Rate: n / sending.Seconds(), Batch: l.batch,
+		Disorder: cost.Order(fmt.Sprint(l.disorder)), Queues: len(l.lines)}
 	a := work.Measured(cost.Units{Writes: spent.Writes / n, Reads: spent.Reads / n}, l.together)
 	w.Row("a million", "$%.3f for these units, $%.3f with API, functions, logs and storage; make cost has $%.3f: both without fixed costs", a.Tables, a.Total, a.Expected)
 	w.NothingGivenUp()
@@ -103,7 +116,8 @@ func newLoadTraffic(v values) (*loadTraffic, error) {
 	case !slices.Contains([]int{0, 8, 32}, l.disorder):
 		return nil, fmt.Errorf("DISORDER=%d must be 0, 8 or 32", l.disorder)
 	case l.together && l.disorder > 0:
-		return nil, fmt.Errorf("TOGETHER=1 must be 0 where DISORDER is %d: a batch in order is one item", l.disorder)
+		return nil, fmt.Errorf("TOGETHER=1 must be 0 where DISORDER is %d: a batch in order is one item",
+			l.disorder)
 	}
 	for i := range v.number("QUEUES") {
 		l.lines = append(l.lines, &line{queue: fmt.Sprintf("load/%05d", i)})
@@ -127,7 +141,8 @@ func (l *loadTraffic) request(queue string, seqs []int64) []traffic.Message {
 func (l *loadTraffic) first(send func(...traffic.Message) error) error {
 	window := max(l.disorder, 1)
 	for _, line := range l.lines {
-		if err := send(l.request(line.queue, line.take(max(l.batch-l.batch%window, window), l.disorder, l.random))...); err != nil {
+		if err := send(l.request(line.queue,
+			line.take(max(l.batch-l.batch%window, window), l.disorder, l.random))...); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,8 @@ func program(name, shows, command string, reads ...string) scenario {
 		settings = append(settings, setting{name: name})
 	}
 	return scenario{name, shows, settings, func(_ context.Context, w *world) {
-		command := exec.Command("go", strings.Fields(command)...) // an interrupt reaches it too: it cleans up
+		// an interrupt reaches it too: it cleans up
+		command := exec.Command("go", strings.Fields(command)...)
 		command.Dir, command.Stdout, command.Stderr = w.Root, w.Out, os.Stderr
 		check.Must(command.Run())
 	}}
@@ -57,7 +58,8 @@ func program(name, shows, command string, reads ...string) scenario {
 var seed = setting{name: "SEED", usual: 1, short: 1, most: 1 << 30}
 
 func duration(usual, short time.Duration) setting {
-	return setting{name: "TIME", usual: int64(usual), short: int64(short), least: int64(time.Second), most: int64(24 * time.Hour)}
+	return setting{name: "TIME", usual: int64(usual), short: int64(short), least: int64(time.Second),
+		most: int64(24 * time.Hour)}
 }
 
 // scenarios are all of them.
@@ -171,7 +173,8 @@ func run(ctx context.Context, names []string, get func(string) string, out io.Wr
 
 // choose finds scenarios by name, or by the part of it before a slash, and reads the settings of
 // each.
-func choose(names []string, get func(string) string) (chosen []scenario, values []values, err error) {
+func choose(names []string,
+	get func(string) string) (chosen []scenario, values []values, err error) {
 	var errs []error
 	taken := map[string]bool{}
 	for _, name := range names {
@@ -187,14 +190,16 @@ func choose(names []string, get func(string) string) (chosen []scenario, values 
 			chosen, values, errs = append(chosen, s), append(values, v), append(errs, err)
 		}
 		if len(chosen) == before {
-			return nil, nil, fmt.Errorf("scenario %q must be one of %s", name, strings.Join(scenarioNames(), ", "))
+			return nil, nil,
+				fmt.Errorf("scenario %q must be one of %s", name, strings.Join(scenarioNames(), ", "))
 		}
 	}
 	for _, s := range scenarios {
 		for _, setting := range s.settings {
 			if text := get(setting.name); text != "" && !taken[setting.name] {
 				taken[setting.name] = true
-				errs = append(errs, fmt.Errorf("%s=%s: it is no setting of %s; leave it out", setting.name, text, strings.Join(names, " or ")))
+				errs = append(errs, fmt.Errorf("%s=%s: it is no setting of %s; leave it out", setting.name,
+					text, strings.Join(names, " or ")))
 			}
 		}
 	}

@@ -15,14 +15,16 @@ type healthy struct{ requests int }
 
 func (h *healthy) RoundTrip(r *http.Request) (*http.Response, error) {
 	h.requests++
-	return &http.Response{StatusCode: http.StatusOK, Request: r, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+	return &http.Response{StatusCode: http.StatusOK, Request: r,
+		Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }
 
 func TestNetwork(t *testing.T) {
 	server := &healthy{}
 	n := newNetwork(server, 1, faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed)
 	call := func() string {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://nowhere", strings.NewReader("{}"))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://nowhere",
+			strings.NewReader("{}"))
 		check.OK(t, err)
 		response, err := n.RoundTrip(request)
 		if err != nil {

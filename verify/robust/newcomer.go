@@ -36,10 +36,12 @@ func install(ctx context.Context, w *world) {
 	// set.
 	cache := check.Get(execute(ctx, w.Root, nil, "go", "env", "GOCACHE"))
 	if w.number("COLD") == 1 {
-		environ, cache = append(environ, "GOMODCACHE="+filepath.Join(dir, "modules")), filepath.Join(dir, "builds")
+		environ, cache = append(environ, "GOMODCACHE="+filepath.Join(dir, "modules")),
+			filepath.Join(dir, "builds")
 	}
 	n.environ = append(os.Environ(), append(environ,
-		"GOCACHE="+cache, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOBIN="+filepath.Join(dir, "bin"))...)
+		"GOCACHE="+cache, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
+		"GOBIN="+filepath.Join(dir, "bin"))...)
 	w.Later(n.stop)
 	w.stages(ctx, []stage{
 		{"a program on the library", n.library},
@@ -58,7 +60,8 @@ func install(ctx context.Context, w *world) {
 }
 
 // command runs a program of the user's in a folder, and returns what it printed.
-func (n *newcomer) command(ctx context.Context, folder, name string, arguments ...string) (string, error) {
+func (n *newcomer) command(ctx context.Context, folder, name string,
+	arguments ...string) (string, error) {
 	return execute(ctx, folder, n.environ, name, arguments...)
 }
 

@@ -48,21 +48,25 @@ func (n *newcomer) version(ctx context.Context) {
 // synth makes an app of the CDK with the construct, whose stack has a consumer in Go, and has the
 // CDK's command write its template.
 func (n *newcomer) synth(ctx context.Context) {
-	for to, from := range map[string]string{"app": "verify/robust/testdata/app", "app/consumer": "examples/shop/consumer"} {
-		check.Must(os.CopyFS(filepath.Join(n.dir, to), os.DirFS(filepath.Join(n.Root, filepath.FromSlash(from)))))
+	for to, from := range map[string]string{"app": "verify/robust/testdata/app",
+		"app/consumer": "examples/shop/consumer"} {
+		check.Must(os.CopyFS(filepath.Join(n.dir, to),
+			os.DirFS(filepath.Join(n.Root, filepath.FromSlash(from)))))
 	}
 	cdk := n.commandOfTheCDK()
 	tools := []string{"go", "get", "-tool"} // as the doc comment of streamsort.Build says
 	mains := check.Get(filepath.Glob(filepath.Join(n.Root, "functions", "*", "main.go")))
 	for _, main := range mains {
-		tools = append(tools, modproxy.Root+"/functions/"+filepath.Base(filepath.Dir(main))+"@"+n.release.Version)
+		tools = append(tools, modproxy.Root+"/functions/"+filepath.Base(filepath.Dir(main))+"@"+
+			n.release.Version)
 	}
 	n.all(ctx, filepath.Join(n.dir, "app"),
 		[]string{"go", "mod", "init", "example.com/app"},
 		tools,
 		[]string{"go", "get", modproxy.Root + "/infra/cdk@" + n.release.Version},
 		[]string{"go", "mod", "tidy"},
-		[]string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", cdk},
+		[]string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error",
+			cdk},
 		[]string{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run ."},
 	)
 	n.Print("a template of %d KB", check.Get(os.Stat(n.template())).Size()/1000)

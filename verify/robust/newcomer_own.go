@@ -55,10 +55,11 @@ func (n *newcomer) own(ctx context.Context, language string, environ []string, m
 	check.Must(n.start(ctx, environ, folder, more...))
 	n.streamsort(ctx, "put", filepath.Join(language, "messages.ndjson"), "--url", n.url)
 	var lines []string
-	check.Must(n.wait(2, "messages are in the function").Until(ctx, func(ctx context.Context) (_ int, _ string, err error) {
-		lines, err = n.log(ctx, "orders")
-		return len(lines), "", err
-	}))
+	check.Must(n.wait(2, "messages are in the function").Until(ctx,
+		func(ctx context.Context) (_ int, _ string, err error) {
+			lines, err = n.log(ctx, "orders")
+			return len(lines), "", err
+		}))
 	if want := []string{"orders 1: 1200 cents", "orders 2: 250 cents"}; !slices.Equal(lines, want) {
 		check.Must(fmt.Errorf("it logs %q, want %q", lines, want))
 	}
@@ -66,7 +67,8 @@ func (n *newcomer) own(ctx context.Context, language string, environ []string, m
 
 // zipFunctions puts the functions that the stack has built into zips as a release names them.
 func (n *newcomer) zipFunctions() string {
-	built := filepath.Join(n.dir, "cache", "streamsort", "build", n.release.Version, runtime.GOARCH, filepath.FromSlash(modproxy.Root), "functions", "_", "[a-z]*")
+	built := filepath.Join(n.dir, "cache", "streamsort", "build", n.release.Version, runtime.GOARCH,
+		filepath.FromSlash(modproxy.Root), "functions", "_", "[a-z]*")
 	programs, err := filepath.Glob(built)
 	if err != nil || len(programs) == 0 {
 		check.Must(fmt.Errorf("no functions at %s: %w", built, err))
@@ -77,7 +79,8 @@ func (n *newcomer) zipFunctions() string {
 		if info, err := os.Stat(program); err != nil || info.IsDir() {
 			continue // a program with files beside it
 		}
-		name := fmt.Sprintf("%s_%s_%s.zip", filepath.Base(program), strings.TrimPrefix(n.release.Version, "v"), processor())
+		name := fmt.Sprintf("%s_%s_%s.zip", filepath.Base(program),
+			strings.TrimPrefix(n.release.Version, "v"), processor())
 		check.Must(sources.Zip(program, filepath.Join(folder, name)))
 	}
 	return folder

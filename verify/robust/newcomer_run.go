@@ -28,8 +28,10 @@ func (n *newcomer) app(ctx context.Context) {
 }
 
 // start starts a local stack, and waits until it runs.
-func (n *newcomer) start(ctx context.Context, environ []string, folder string, more ...string) error {
-	n.local = exec.CommandContext(ctx, filepath.Join(n.dir, "bin", "streamsort"), append([]string{"local", "--port", "0"}, more...)...)
+func (n *newcomer) start(ctx context.Context, environ []string, folder string,
+	more ...string) error {
+	n.local = exec.CommandContext(ctx, filepath.Join(n.dir, "bin", "streamsort"),
+		append([]string{"local", "--port", "0"}, more...)...)
 	n.local.Dir, n.local.Env = folder, environ
 	n.local.Cancel = func() error { return n.local.Process.Signal(os.Interrupt) }
 	var errs strings.Builder
@@ -91,21 +93,22 @@ func (n *newcomer) tail(ctx context.Context) {
 // booked waits until the function in Go has all messages, as its log says.
 func (n *newcomer) booked(ctx context.Context) {
 	var seqs []int
-	check.Must(n.wait(newcomerMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
-		lines, err := n.log(ctx, "books")
-		seqs = nil
-		for _, line := range lines {
-			if strings.Contains(line, "booked") {
-				var seq int
-				_, at, _ := strings.Cut(line, "seq=")
-				if _, err := fmt.Sscan(at, &seq); err != nil {
-					return 0, "", fmt.Errorf("%s: %w", line, err)
+	check.Must(n.wait(newcomerMessages, "messages are booked").Until(ctx,
+		func(ctx context.Context) (int, string, error) {
+			lines, err := n.log(ctx, "books")
+			seqs = nil
+			for _, line := range lines {
+				if strings.Contains(line, "booked") {
+					var seq int
+					_, at, _ := strings.Cut(line, "seq=")
+					if _, err := fmt.Sscan(at, &seq); err != nil {
+						return 0, "", fmt.Errorf("%s: %w", line, err)
+					}
+					seqs = append(seqs, seq)
 				}
-				seqs = append(seqs, seq)
 			}
-		}
-		return len(seqs), "", err
-	}))
+			return len(seqs), "", err
+		}))
 	eachOnce(seqs)
 }
 

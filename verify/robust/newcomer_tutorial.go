@@ -41,7 +41,8 @@ func (n *newcomer) tutorial(ctx context.Context) {
 			script = strings.ReplaceAll(text, tutorialAddress, n.url)
 			printed, folder, err = n.shell(ctx, folder, script)
 		case kind == "text":
-			if err = n.shows(ctx, folder, script, printed, text); err == nil && first == 0 && strings.HasPrefix(script, "streamsort logs ") {
+			if err = n.shows(ctx, folder, script, printed, text); err == nil && first == 0 &&
+				strings.HasPrefix(script, "streamsort logs ") {
 				first = time.Since(begun)
 			}
 		}
@@ -56,7 +57,8 @@ func (n *newcomer) tutorial(ctx context.Context) {
 }
 
 // shell types lines into a shell, which prints something, and is in a folder then.
-func (n *newcomer) shell(ctx context.Context, folder, script string) (printed, then string, err error) {
+func (n *newcomer) shell(ctx context.Context,
+	folder, script string) (printed, then string, err error) {
 	path := "PATH=" + filepath.Join(n.dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
 	printed, err = n.command(ctx, folder, "env", path, "bash", "-e", "-c", script+"\necho; pwd")
 	if err != nil {
@@ -75,17 +77,18 @@ func (n *newcomer) shows(ctx context.Context, folder, script, printed, lines str
 		}
 		return nil
 	}
-	return n.wait(len(want), "lines of the page are printed").Until(ctx, func(ctx context.Context) (int, string, error) {
-		said, _, err := n.shell(ctx, folder, script)
-		found := inThisOrder(said, want)
-		switch {
-		case found == len(want):
-			return found, "", nil
-		case err != nil:
-			said = err.Error() // such as: the queue is not there yet
-		}
-		return found, said, ctx.Err()
-	})
+	return n.wait(len(want), "lines of the page are printed").Until(ctx,
+		func(ctx context.Context) (int, string, error) {
+			said, _, err := n.shell(ctx, folder, script)
+			found := inThisOrder(said, want)
+			switch {
+			case found == len(want):
+				return found, "", nil
+			case err != nil:
+				said = err.Error() // such as: the queue is not there yet
+			}
+			return found, said, ctx.Err()
+		})
 }
 
 // inThisOrder counts the texts that are in another one, each behind the one before.

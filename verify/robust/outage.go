@@ -40,7 +40,8 @@ func twoOfEach(queues int) (messages []traffic.Message) {
 			queue = outagePoison
 		}
 		for seq := int64(1); seq <= 2; seq++ {
-			messages = append(messages, traffic.Plain(queue, seq, fmt.Sprintf(`{"queue":%d,"n":%d}`, i, seq), ""))
+			messages = append(messages,
+				traffic.Plain(queue, seq, fmt.Sprintf(`{"queue":%d,"n":%d}`, i, seq), ""))
 		}
 	}
 	return messages
@@ -55,10 +56,12 @@ func twoOfEach(queues int) (messages []traffic.Message) {
 func outage(ctx context.Context, w *world) {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
-	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned), poison: isPoison, away: true}
+	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned), poison: isPoison,
+		away: true}
 	s.start(ctx, w, sink)
 	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.Direct}))
-	store := delivery.NewDynamo(db, delivery.Names{Consumers: w.Stack.Outputs()["streamsort"]["ConsumersTableName"]})
+	store := delivery.NewDynamo(db,
+		delivery.Names{Consumers: w.Stack.Outputs()["streamsort"]["ConsumersTableName"]})
 	w.Say("all times are the defaults divided by %d, and no less than may be set: %s", factor, s)
 
 	r := outageResult{queues: w.number("QUEUES"), tries: s.tries(toldAfter)}
@@ -86,9 +89,12 @@ func outage(ctx context.Context, w *world) {
 	_, refused := sink.seen()
 	before, underWay, open := r.counted()
 	w.Row("away", "%.0f s, blocked meanwhile: %d", away.Seconds(), len(r.blockedAway))
-	w.Row("calls in vain", "%d before the circuit opened, %d in the %v until all processes know, %d later", before, underWay, toldAfter, open)
+	w.Row("calls in vain",
+		"%d before the circuit opened, %d in the %v until all processes know, %d later", before, underWay,
+		toldAfter, open)
 	w.Row("probes", "%d, in %d intervals", r.circuit.probes, r.intervals)
-	w.Row("caught up", "in %.1f s, %.0f queues a second", r.caughtUp.Seconds(), float64(r.queues)/r.caughtUp.Seconds())
+	w.Row("caught up", "in %.1f s, %.0f queues a second", r.caughtUp.Seconds(),
+		float64(r.queues)/r.caughtUp.Seconds())
 	w.Row("blocked in the end", "%v, after %d tries since the sink is back", r.blocked, refused)
 	check.Must(err)
 	r.check(w)
@@ -99,7 +105,8 @@ func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) {
 	const arn = "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"
 	template := s.template(w, map[string]any{"kind": "lambda", "arn": arn})
 	w.Start(ctx, trial.Setup{Templates: []string{template}, Config: localstack.Config{
-		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.Serve(sink)},
+		Env: map[string]string{"STREAMSORT_EVENT_BUS": "",
+			"ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.Serve(sink)},
 		Failed: func(string, string) {}, // what fails here fails on purpose
 	}})
 }

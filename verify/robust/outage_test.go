@@ -20,9 +20,11 @@ import (
 func TestPatch(t *testing.T) {
 	folder := t.TempDir()
 	here := check.Get(os.Getwd())
-	base, err := filepath.Rel(folder, filepath.Join(here, "..", "..", "examples", "demo", "streamsort.patch.json"))
+	base, err := filepath.Rel(folder,
+		filepath.Join(here, "..", "..", "examples", "demo", "streamsort.patch.json"))
 	check.OK(t, err)
-	s, sink := shortened(120), map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:f"}
+	s, sink := shortened(120),
+		map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:f"}
 	text, err := s.patch(base, sink)
 	file := filepath.Join(folder, "streamsort.patch.json")
 	if err == nil {
@@ -34,17 +36,21 @@ func TestPatch(t *testing.T) {
 	check.OK(t, err)
 	settings := check.Get(json.Marshal(map[string]any{"consumers": []any{s.settings(sink)}}))
 	all, err := consumers.Read(settings, os.LookupEnv)
-	if err != nil || all[0].Reader.BlockAfter != 30*time.Second || len(all[0].Reader.Circuit.Probes) != 4 || !all[0].HasSink() {
+	if err != nil || all[0].Reader.BlockAfter != 30*time.Second ||
+		len(all[0].Reader.Circuit.Probes) != 4 || !all[0].HasSink() {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
 
 func TestIntervals(t *testing.T) {
-	s := schedule{probes: []time.Duration{time.Second, 3 * time.Second}, retries: []time.Duration{time.Second, 3 * time.Second}}
-	for in, want := range map[time.Duration]int{0: 1, time.Second: 2, 4 * time.Second: 3, 7 * time.Second: 4} {
+	s := schedule{probes: []time.Duration{time.Second, 3 * time.Second},
+		retries: []time.Duration{time.Second, 3 * time.Second}}
+	for in, want := range map[time.Duration]int{0: 1, time.Second: 2, 4 * time.Second: 3,
+		7 * time.Second: 4} {
 		check.Is(t, s.tries(in), want, in)
 	}
-	for open, want := range map[time.Duration]int64{0: 0, time.Second - 1: 0, time.Second: 1, 4 * time.Second: 2, 9 * time.Second: 3, 10 * time.Second: 4} {
+	for open, want := range map[time.Duration]int64{0: 0, time.Second - 1: 0, time.Second: 1,
+		4 * time.Second: 2, 9 * time.Second: 3, 10 * time.Second: 4} {
 		check.Is(t, s.intervals(open), want, open)
 	}
 }
@@ -56,10 +62,12 @@ func TestLambdaSink(t *testing.T) {
 	for _, m := range twoOfEach(10) {
 		w.Account.Note(m)
 	}
-	s := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned), poison: isPoison, away: true}
+	s := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned), poison: isPoison,
+		away: true}
 	call := func(queue, text string) (failed bool) {
 		answer := httptest.NewRecorder()
-		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"queue":"`+queue+`","tokenN":1,`+text+`}`)))
+		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/",
+			strings.NewReader(`{"queue":"`+queue+`","tokenN":1,`+text+`}`)))
 		return answer.Header().Get("X-Amz-Function-Error") != ""
 	}
 	calls := func() int { calls, _ := s.seen(); return len(calls) }
@@ -69,7 +77,8 @@ func TestLambdaSink(t *testing.T) {
 	check.That(t, !call("shop/0", first), "it took nothing when it was back")
 	state := s.watched.State()
 	check.That(t, state.Messages == 1 && state.Violations == 0, "%+v: %q", state, s.watched.Report())
-	if !call(outagePoison, `"from":0,"to":2,"messages":[]`) || !call(outagePoison, `"from":1,"to":2,"messages":[]`) {
+	if !call(outagePoison, `"from":0,"to":2,"messages":[]`) ||
+		!call(outagePoison, `"from":1,"to":2,"messages":[]`) {
 		t.Error("it took the poison")
 	}
 	_, refused := s.seen()

@@ -29,9 +29,11 @@ const silentOn = 3
 func payments(ctx context.Context, w *world) {
 	b := &bank{watched: w.Watch("bank", traffic.Once, traffic.All), receipts: map[string]int{}}
 	w.Start(ctx, trial.Setup{
-		Templates: []string{"localstack/streamsort.template.json", "examples/payments/payments.template.json"},
+		Templates: []string{"localstack/streamsort.template.json",
+			"examples/payments/payments.template.json"},
 		Config: localstack.Config{
-			Parameters: map[string]string{"BankURL": w.Serve(b)}, Chaos: localstack.Chaos{Seed: 1, Kill: 0.25},
+			Parameters: map[string]string{"BankURL": w.Serve(b)},
+			Chaos:      localstack.Chaos{Seed: 1, Kill: 0.25},
 		},
 	})
 	accounts, orders := w.number("QUEUES"), w.number("MESSAGES")
@@ -39,12 +41,16 @@ func payments(ctx context.Context, w *world) {
 	for account := range accounts {
 		var messages []traffic.Message
 		for _, i := range random.Perm(orders) {
-			messages = append(messages, charge(fmt.Sprintf("account-%d", account), int64(i+1), fmt.Sprintf(`{"cents":%d}`, random.IntN(10_000))))
+			messages = append(messages, charge(fmt.Sprintf("account-%d", account), int64(i+1),
+				fmt.Sprintf(`{"cents":%d}`, random.IntN(10_000))))
 		}
 		check.Must(w.Put(ctx, messages))
 	}
-	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
-	err := charged.Until(ctx, func(context.Context) (int, string, error) { return b.watched.State().Messages, "", nil })
+	charged := progress.Wait{Total: accounts * orders, What: "orders are charged",
+		Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
+	err := charged.Until(ctx, func(context.Context) (int, string, error) {
+		return b.watched.State().Messages, "", nil
+	})
 	again := b.watched.State().Again
 	w.Row("asked again", "%d times, each as a later attempt", again)
 	w.Row("killed", "%d processes", w.Stack.Killed())

@@ -37,10 +37,13 @@ func (r rally) messages() int { return r.balls * (r.last + 1) / 2 }
 // API is lost. Then it audits both queues.
 func game(ctx context.Context, w *world) {
 	r := newRally(w.number("ROUNDS"), w.number("BALLS"))
-	tables, api := newNetwork(front.Transport(), 1, faulty.Lost), newNetwork(front.Transport(), 2, faulty.Lost)
+	tables, api := newNetwork(front.Transport(), 1, faulty.Lost),
+		newNetwork(front.Transport(), 2, faulty.Lost)
 	w.Start(ctx, trial.Setup{
-		Templates: []string{"examples/pingpong/streamsort.patch.json", "examples/pingpong/pong/pong.template.json"}, Through: tables,
-		Config: localstack.Config{Chaos: localstack.Chaos{Seed: 1, Kill: 0.03, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}},
+		Templates: []string{"examples/pingpong/streamsort.patch.json",
+			"examples/pingpong/pong/pong.template.json"}, Through: tables,
+		Config: localstack.Config{Chaos: localstack.Chaos{Seed: 1, Kill: 0.03, Duplicate: 0.1, Late: 0.1,
+			LateBy: 50 * time.Millisecond}},
 	})
 	through := check.Get(front.Through(w.Stack.URL(), api))
 	address := w.Serve(through)
@@ -67,11 +70,14 @@ func game(ctx context.Context, w *world) {
 	r.over(ctx, w, d)
 	copies.Close()
 	tables.disturb(false)
-	w.Row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.Stack.Killed())
+	w.Row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(),
+		w.Stack.Killed())
 	w.Row("lost responses", "of DynamoDB %s, of the API %s", tables, api)
 	sent, came := balls(ctx, sorter, pingpong.Pings), balls(ctx, sorter, pingpong.Pongs)
 	var written []string
-	readRows(ctx, db, "SELECT seq FROM hits ORDER BY line", func(row []string) { written = append(written, row[0]) })
+	readRows(ctx, db, "SELECT seq FROM hits ORDER BY line", func(row []string) {
+		written = append(written, row[0])
+	})
 	r.audit(w, sent, came, written)
 }
 
@@ -87,10 +93,12 @@ func (r rally) serve(ctx context.Context, w *world) {
 
 // over waits until both consumers have everything.
 func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) {
-	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered", Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
+	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered",
+		Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
 	check.Must(answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
 		var unfinished []string
-		for queue, name := range map[string]string{pingpong.Pings: "pong", pingpong.Pongs: pingpong.Consumer} {
+		for queue, name := range map[string]string{pingpong.Pings: "pong",
+			pingpong.Pongs: pingpong.Consumer} {
 			state := name + " is not there"
 			err = errors.Join(err, eachConsumer(ctx, d, queue, name, func(c delivery.Status) {
 				count += int(c.Delivered)
@@ -130,14 +138,16 @@ func (r rally) audit(w *world, sent, came []pingpong.Ball, written []string) {
 	wrong, back, disorder := 0, 0, 0
 	for i, pong := range came {
 		// The i-th pong answers the i-th ping.
-		if i >= len(sent) || pong.Answers != int64(i)+1 || pong.Ball != sent[i].Ball || pong.Hits != sent[i].Hits+1 {
+		if i >= len(sent) || pong.Answers != int64(i)+1 || pong.Ball != sent[i].Ball ||
+			pong.Hits != sent[i].Hits+1 {
 			wrong++
 		}
 		if pong.Hits >= r.last {
 			continue // nobody hits it any more
 		}
 		at := r.balls + back
-		if at >= len(sent) || sent[at].Answers != int64(i)+1 || sent[at].Ball != pong.Ball || sent[at].Hits != pong.Hits+1 {
+		if at >= len(sent) || sent[at].Answers != int64(i)+1 || sent[at].Ball != pong.Ball ||
+			sent[at].Hits != pong.Hits+1 {
 			wrong++
 		}
 		back++

@@ -37,7 +37,8 @@ func shorten(all []time.Duration, factor time.Duration) []time.Duration {
 
 // String is the schedule as it is printed.
 func (s schedule) String() string {
-	return fmt.Sprintf("retries %v, probes %v, blockAfter %v, wakeRate %d", s.retries, s.probes, s.blockAfter, s.wakeRate)
+	return fmt.Sprintf("retries %v, probes %v, blockAfter %v, wakeRate %d", s.retries, s.probes,
+		s.blockAfter, s.wakeRate)
 }
 
 // settings are the consumer's of a sink in consumers.json.

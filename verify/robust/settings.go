@@ -60,7 +60,8 @@ func read(all []setting, short bool, get func(string) string) (values, error) {
 		}
 		value, err := s.parse(text)
 		if err != nil || value < s.least || value > s.most {
-			errs = append(errs, fmt.Errorf("%s=%s must be from %s to %s", s.name, text, write(s.name, s.least), write(s.name, s.most)))
+			errs = append(errs, fmt.Errorf("%s=%s must be from %s to %s", s.name, text,
+				write(s.name, s.least), write(s.name, s.most)))
 		}
 		v[s.name] = value
 	}

@@ -24,7 +24,8 @@ func TestSettings(t *testing.T) {
 	get := func(name string) string { return set[name] }
 	chosen, got, err := choose([]string{"load", "wordcount"}, get)
 	want := values{"TIME": 30e9, "RATE": 100, "QUEUES": 20, "BATCH": 1, "DISORDER": 0, "TOGETHER": 0}
-	if err != nil || len(chosen) != 2 || !maps.Equal(got[0], want) || got[0].String() != "BATCH=1 DISORDER=0 QUEUES=20 RATE=100 TIME=30s TOGETHER=0" {
+	if err != nil || len(chosen) != 2 || !maps.Equal(got[0], want) ||
+		got[0].String() != "BATCH=1 DISORDER=0 QUEUES=20 RATE=100 TIME=30s TOGETHER=0" {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, c := range []struct{ names, name, value, says string }{
@@ -43,14 +44,16 @@ func TestSettings(t *testing.T) {
 	_, got = check.Get2(choose([]string{"sim"}, get))
 	check.Is(t, len(got[0]), 0, got)
 	var out bytes.Buffer
-	if err := run(t.Context(), nil, get, &out); err != nil || strings.Count(out.String(), "\n") != 2*len(scenarios) {
+	if err := run(t.Context(), nil, get, &out); err != nil ||
+		strings.Count(out.String(), "\n") != 2*len(scenarios) {
 		t.Errorf("%v: %s", err, &out)
 	}
 }
 
 // TestTemplatesAreThere: the scenarios themselves are whole tests, and run in make check.
 func TestTemplatesAreThere(t *testing.T) {
-	for _, file := range []string{"soak/streamsort.patch.json", "soak/sinks.template.json", "hooks/streamsort.patch.json"} {
+	for _, file := range []string{"soak/streamsort.patch.json", "soak/sinks.template.json",
+		"hooks/streamsort.patch.json"} {
 		_, err := template.ReadFile(file)
 		check.That(t, err == nil, "%v", err)
 	}

@@ -48,10 +48,12 @@ func getsGood(p traffic.Place) bool { return getsAll(p) && (p.Queue != poisonQue
 // What has to be announced, and what may be: a receiver that is killed fails for all queues that it
 // was at, which opens the circuit, and an open one has to close.
 var (
-	blockedAnnounced = fmt.Sprintf("consumer.blocked: queue %s, consumer %s, before %d", poisonQueue, receiver, bad)
-	failingAnnounced = fmt.Sprintf("consumer.failing: queue %s, consumer %s, before %d", poisonQueue, receiver, bad)
-	openAnnounced    = fmt.Sprintf("consumer.circuit-open: queue , consumer %s, before 1", receiver)
-	closedAnnounced  = fmt.Sprintf("consumer.circuit-closed: queue , consumer %s, before 1", receiver)
+	blockedAnnounced = fmt.Sprintf("consumer.blocked: queue %s, consumer %s, before %d", poisonQueue,
+		receiver, bad)
+	failingAnnounced = fmt.Sprintf("consumer.failing: queue %s, consumer %s, before %d", poisonQueue,
+		receiver, bad)
+	openAnnounced   = fmt.Sprintf("consumer.circuit-open: queue , consumer %s, before 1", receiver)
+	closedAnnounced = fmt.Sprintf("consumer.circuit-closed: queue , consumer %s, before 1", receiver)
 )
 
 func gapAnnounced(what, queue string, seq int64) string {
@@ -59,7 +61,8 @@ func gapAnnounced(what, queue string, seq int64) string {
 }
 
 func soakAnnouncements() *announcements {
-	return newAnnouncements([]string{blockedAnnounced, gapAnnounced("opened", gapQueue, bad)}, failingAnnounced)
+	return newAnnouncements([]string{blockedAnnounced, gapAnnounced("opened", gapQueue, bad)},
+		failingAnnounced)
 }
 
 // soak has one queue hot, one with a message that no function takes, and one with a gap that never
@@ -67,7 +70,8 @@ func soakAnnouncements() *announcements {
 // each sink, announced, and nothing is under way any more: no repeat can come later.
 func soak(ctx context.Context, w *world) {
 	s := startSinks(ctx, w, soakAnnouncements(), localstack.Chaos{
-		Seed: uint64(w.values["SEED"]), Kill: 0.01, Duplicate: 0.05, Drop: 0.02, Late: 0.05, LateBy: 2 * time.Second,
+		Seed: uint64(w.values["SEED"]), Kill: 0.01, Duplicate: 0.05, Drop: 0.02, Late: 0.05,
+		LateBy: 2 * time.Second,
 	})
 	s.configureGap(ctx, gapQueue)
 	stop := s.run(ctx)
@@ -129,10 +133,12 @@ type sinks struct {
 func startSinks(ctx context.Context, w *world, said *announcements, chaos localstack.Chaos) *sinks {
 	s := &sinks{
 		world: w, said: said,
-		network: newNetwork(front.Transport(), w.values["SEED"], faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed),
+		network: newNetwork(front.Transport(), w.values["SEED"], faulty.Refused, faulty.Throttled,
+			faulty.Lost, faulty.Failed),
 	}
 	w.Start(ctx, trial.Setup{
-		Templates: []string{"verify/robust/soak/streamsort.patch.json", "verify/robust/soak/sinks.template.json"}, Through: s.network,
+		Templates: []string{"verify/robust/soak/streamsort.patch.json",
+			"verify/robust/soak/sinks.template.json"}, Through: s.network,
 		Config: localstack.Config{
 			// A full round now and then: it finds what a crash and a dropped record left without a mark.
 			Env:   map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"},
@@ -177,7 +183,8 @@ func (s *sinks) run(ctx context.Context) (stop func() error) {
 // configureGap has a queue announce its gap soon.
 func (s *sinks) configureGap(ctx context.Context, queue string) {
 	body := fmt.Sprintf(`{"queue":%q,"policy":"alert","gapAfter":%q}`, queue, announceAfter)
-	if err := s.Sender.Client.Call(ctx, http.MethodPut, "/queues", nil, []byte(body), new(json.RawMessage)); err != nil {
+	if err := s.Sender.Client.Call(ctx, http.MethodPut, "/queues", nil, []byte(body),
+		new(json.RawMessage)); err != nil {
 		check.Must(fmt.Errorf("configure queue %s: %w", queue, err))
 	}
 }
@@ -221,7 +228,8 @@ func (s *sinks) drain(ctx context.Context) error {
 // onlyReceiverIsBlocked checks that the poisoned message stopped one consumer, and no other.
 func (s *sinks) onlyReceiverIsBlocked(ctx context.Context) {
 	type consumer struct{ Consumer, State string }
-	all := check.Get(trial.Get[consumer](ctx, s.Sender.Client, "/consumers", "consumers", url.Values{"queue": {poisonQueue}}))
+	all := check.Get(trial.Get[consumer](ctx, s.Sender.Client, "/consumers", "consumers",
+		url.Values{"queue": {poisonQueue}}))
 	for _, c := range all {
 		if (c.State == "blocked") != (c.Consumer == receiver) {
 			s.Not("queue %s: consumer %s is %s", poisonQueue, c.Consumer, c.State)
@@ -393,7 +401,8 @@ func (t *soakTraffic) make(p traffic.Place) (m traffic.Message, ok bool) {
 		body = fmt.Appendf(nil, `{ "n": %d, "text": "<ü\u0001\u2028 \ud83d\ude00>",  "big": 9007199254740993, "more": [ true, null ] }`, p.Seq)
 		field = `"body":` + string(body)
 	case 2:
-		body = fmt.Appendf(nil, `{"n":%d,"note":%q}`, p.Seq, strings.Repeat("long ", 400+t.random.IntN(2000)))
+		body = fmt.Appendf(nil, `{"n":%d,"note":%q}`, p.Seq,
+			strings.Repeat("long ", 400+t.random.IntN(2000)))
 		field = `"body":` + string(body)
 	default:
 		body = fmt.Appendf(nil, `{"n":%d,"note":"%0*x"}`, p.Seq, 10+t.random.IntN(80), t.random.Uint64())
@@ -402,9 +411,11 @@ func (t *soakTraffic) make(p traffic.Place) (m traffic.Message, ok bool) {
 	if p == traffic.At(poisonQueue, bad) {
 		field += `,"attributes":{"poison":"yes"}`
 	}
-	m = traffic.Message{Place: p, Sums: traffic.SumsOf(body), Document: fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"%[2]d",%[3]s}`, p.Queue, p.Seq, field)}
+	m = traffic.Message{Place: p, Sums: traffic.SumsOf(body),
+		Document: fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"%[2]d",%[3]s}`, p.Queue, p.Seq, field)}
 	if t.random.Float64() < conflictShare {
-		m.Conflict = fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"conflict","body":{"n":%[2]d}}`, p.Queue, p.Seq)
+		m.Conflict = fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"conflict","body":{"n":%[2]d}}`, p.Queue,
+			p.Seq)
 	}
 	return m, true
 }

@@ -35,11 +35,14 @@ func newQueueReader(address string, take func(types.Message) error) (*queueReade
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("queue URL %q: %w", address, err)
 	}
-	return &queueReader{url: address, take: take, taken: map[string]bool{}, client: sqs.New(sqs.Options{
-		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("robust", "robust", ""),
-		BaseEndpoint: aws.String(u.Scheme + "://" + u.Host), HTTPClient: &http.Client{Timeout: time.Minute},
-		DisableMessageChecksumValidation: true, // the watchers compare the bodies
-	})}, nil
+	return &queueReader{url: address, take: take, taken: map[string]bool{},
+		client: sqs.New(sqs.Options{
+			Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("robust", "robust",
+				""),
+			BaseEndpoint:                     aws.String(u.Scheme + "://" + u.Host),
+			HTTPClient:                       &http.Client{Timeout: time.Minute},
+			DisableMessageChecksumValidation: true, // the watchers compare the bodies
+		})}, nil
 }
 
 // run reads until the context ends, or until a message or the queue fails.
@@ -57,8 +60,10 @@ func (r *queueReader) once(ctx context.Context) error {
 	began := time.Now()
 	out, err := r.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &r.url, MaxNumberOfMessages: 10, WaitTimeSeconds: 1,
-		MessageAttributeNames:       []string{"All"},
-		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+		MessageAttributeNames: []string{"All"},
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{
+			types.MessageSystemAttributeNameAll,
+		},
 	})
 	if err != nil {
 		return err
@@ -77,10 +82,12 @@ func (r *queueReader) once(ctx context.Context) error {
 		if err := r.takeOnce(m); err != nil {
 			return err
 		}
-		done[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
+		done[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)),
+			ReceiptHandle: m.ReceiptHandle}
 	}
 	// One that is not deleted is delivered again, and deleted then.
-	_, err = r.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &r.url, Entries: done})
+	_, err = r.client.DeleteMessageBatch(ctx,
+		&sqs.DeleteMessageBatchInput{QueueUrl: &r.url, Entries: done})
 	return err
 }
 
@@ -107,9 +114,10 @@ func (r *queueReader) redelivered() int {
 
 // holds says how many messages the queue holds and has in flight.
 func (r *queueReader) holds(ctx context.Context) string {
-	out, err := r.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &r.url, AttributeNames: []types.QueueAttributeName{
-		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
-	}})
+	out, err := r.client.GetQueueAttributes(ctx,
+		&sqs.GetQueueAttributesInput{QueueUrl: &r.url, AttributeNames: []types.QueueAttributeName{
+			types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+		}})
 	if err != nil {
 		return err.Error()
 	}

@@ -60,7 +60,8 @@ func TestQueueReader(t *testing.T) {
 	}
 	check.Is(t, cmp.Diff(want, seqs), "")
 	got := w.State()
-	check.That(t, got == (traffic.State{Messages: count}) && len(w.Missing()) == 0, "%+v: %q", got, w.Report())
+	check.That(t, got == (traffic.State{Messages: count}) && len(w.Missing()) == 0, "%+v: %q", got,
+		w.Report())
 	stop()
 	err = reader.run(ctx)
 	check.That(t, err == nil, "the end of a run is an error: %v", err)
@@ -82,11 +83,13 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 			return nil
 		}
 		// Somebody else gets it meanwhile, so that our receipt does not delete it.
-		_, err := reader.client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &reader.url})
+		_, err := reader.client.ReceiveMessage(t.Context(),
+			&sqs.ReceiveMessageInput{QueueUrl: &reader.url})
 		return err
 	})
 	check.OK(t, err)
-	if _, err := reader.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
+	if _, err := reader.client.SendMessage(t.Context(),
+		&sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
 		t.Fatal(err)
 	}
 	said := reader.holds(t.Context())
@@ -101,7 +104,9 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 // TestQueueReaderEnds: a message that cannot be read, and a queue that is not there, end it.
 func TestQueueReaderEnds(t *testing.T) {
 	server := ministack.ForTest(t)
-	reader, err := newQueueReader(server.Endpoint+"/000000000000/nowhere", func(types.Message) error { return nil })
+	reader, err := newQueueReader(server.Endpoint+"/000000000000/nowhere", func(types.Message) error {
+		return nil
+	})
 	check.OK(t, err)
 	var missing *types.QueueDoesNotExist
 	err = reader.run(t.Context())

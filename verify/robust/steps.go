@@ -59,13 +59,15 @@ func (w *treeWatcher) see(logged localstack.Line) {
 	switch l.Message {
 	case "step":
 		w.steps = append(w.steps, l)
-		fmt.Fprintf(w.out, "    %-20s %-18s %2d started, %2d ended   n = %s\n", l.Tag, l.Kind+" "+l.Name, l.Edges, l.Ended, l.N)
+		fmt.Fprintf(w.out, "    %-20s %-18s %2d started, %2d ended   n = %s\n", l.Tag, l.Kind+" "+l.Name,
+			l.Edges, l.Ended, l.N)
 	case "failed":
 		w.failed = append(w.failed, l)
 		fmt.Fprintf(w.out, "    %-20s %-18s FAILS, attempt %d\n", l.Tag, "word "+l.Name, l.Attempt)
 	case "end":
 		w.ends = append(w.ends, l)
-		fmt.Fprintf(w.out, "    %-20s %s, announced as %s\n", l.Tag, strings.TrimSpace(l.Outcome+" "+l.Reason), l.ID)
+		fmt.Fprintf(w.out, "    %-20s %s, announced as %s\n", l.Tag,
+			strings.TrimSpace(l.Outcome+" "+l.Reason), l.ID)
 		if w.missing[l.Tag] {
 			delete(w.missing, l.Tag)
 			if len(w.missing) == 0 {

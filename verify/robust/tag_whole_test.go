@@ -22,10 +22,12 @@ func TestTag(t *testing.T) {
 	git(t, root, "clone", "--quiet", "--no-hardlinks", "--depth=1", "file://"+root, clone)
 	script, err := os.ReadFile(filepath.Join(root, ".ci", "tag"))
 	check.OK(t, err)
-	if err := os.WriteFile(filepath.Join(clone, ".ci", "tag"), script, 0o700); err != nil { // as it stands
+	// as it stands
+	if err := os.WriteFile(filepath.Join(clone, ".ci", "tag"), script, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(clone, "CHANGELOG.md"), []byte("## 1.9.80\n## 1.9.8\n## 1.9.10\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(clone, "CHANGELOG.md"),
+		[]byte("## 1.9.80\n## 1.9.8\n## 1.9.10\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tag := func(version string) (string, error) {
@@ -45,7 +47,8 @@ func TestTag(t *testing.T) {
 	}
 	git(t, clone, "tag", "infra/cdk/v1.9.10") // by hand
 	before := git(t, clone, "rev-parse", "HEAD")
-	if said, err := tag("v1.9.10"); err == nil || git(t, clone, "tag") != "infra/cdk/v1.9.10\n" || git(t, clone, "rev-parse", "HEAD") != before {
+	if said, err := tag("v1.9.10"); err == nil || git(t, clone, "tag") != "infra/cdk/v1.9.10\n" ||
+		git(t, clone, "rev-parse", "HEAD") != before {
 		t.Errorf("the tag of one module was there: %v, %q", err, said)
 	}
 	said, err := tag("v1.9.8")

@@ -30,7 +30,9 @@ func (l *line) fill(n int, random *rand.Rand) {
 		l.next++
 		l.window = append(l.window, l.next)
 	}
-	random.Shuffle(n, func(i, j int) { l.window[from+i], l.window[from+j] = l.window[from+j], l.window[from+i] })
+	random.Shuffle(n, func(i, j int) {
+		l.window[from+i], l.window[from+j] = l.window[from+j], l.window[from+i]
+	})
 }
 
 // rest is what is missing in the windows.
@@ -49,7 +51,8 @@ const sayEvery = 5 * time.Second
 // pace hands so many messages a second to send until there were as many as fall due in a time, as
 // many at once as have fallen due. Where send takes longer than they take to fall due, more are due
 // the next time.
-func (w *world) pace(ctx context.Context, during time.Duration, rate int, send func(due int) error) error {
+func (w *world) pace(ctx context.Context, during time.Duration, rate int,
+	send func(due int) error) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	began, said, total := time.Now(), time.Now(), int(during.Seconds()*float64(rate))

@@ -19,7 +19,9 @@ type file struct {
 
 // words are the text's words, as they must be counted.
 func (f file) words() []string {
-	return strings.FieldsFunc(strings.ToLower(f.Text), func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.FieldsFunc(strings.ToLower(f.Text), func(r rune) bool {
+		return !unicode.IsLetter(r)
+	})
 }
 
 // edges is how many nodes the database's tree has.
@@ -65,7 +67,8 @@ func (e ended) check(d database, failing string) error {
 	}
 	for _, l := range e.ends {
 		if l.Outcome != "DONE" || l.Edges != d.edges() || l.Ended != d.edges() {
-			add("ended %s with %d edges and %d ended, want DONE with %d", l.Outcome, l.Edges, l.Ended, d.edges())
+			add("ended %s with %d edges and %d ended, want DONE with %d", l.Outcome, l.Edges, l.Ended,
+				d.edges())
 		}
 		if l.ID == "" || l.ID != e.ends[0].ID {
 			add("the end was announced under the ids %q and %q", e.ends[0].ID, l.ID)

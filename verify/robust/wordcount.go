@@ -45,7 +45,8 @@ func tagOf(i int) string { return fmt.Sprintf("%s/%d", databases, i+1) }
 func wordcount(ctx context.Context, w *world) {
 	// The acker's function notifies the example's of each end.
 	w.Start(ctx, trial.Setup{
-		Templates: []string{"localstack/streamsort.template.json", "examples/wordcount/wordcount.template.json"},
+		Templates: []string{"localstack/streamsort.template.json",
+			"examples/wordcount/wordcount.template.json"},
 		Config: localstack.Config{
 			Parameters: map[string]string{"FailingWord": failing}, AsyncRetry: treeRetry,
 			Env: map[string]string{
@@ -90,7 +91,8 @@ func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) {
 		tag := tagOf(i)
 		steps, failed, ends := watched.seen()
 		created = steps
-		e := ended{tag: tag, counts: counts, sealed: sealed, steps: of(tag, steps), failed: of(tag, failed), ends: of(tag, ends)}
+		e := ended{tag: tag, counts: counts, sealed: sealed, steps: of(tag, steps),
+			failed: of(tag, failed), ends: of(tag, ends)}
 		w.Row(tag, "%d edges; counts %v", d.edges(), counts)
 		w.note(e.check(d, failing))
 	}
@@ -144,7 +146,9 @@ func await(ctx context.Context, store *xorack.Store, tag string) (sealed bool) {
 func counted(ctx context.Context, db *dynamodb.Client, table, tag string) map[string]int {
 	pages := dynamodb.NewQueryPaginator(db, &dynamodb.QueryInput{
 		TableName: &table, ConsistentRead: new(true), KeyConditionExpression: new("tag = :tag"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":tag": &types.AttributeValueMemberS{Value: tag}},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":tag": &types.AttributeValueMemberS{Value: tag},
+		},
 	})
 	counts := map[string]int{}
 	for pages.HasMorePages() {

@@ -14,9 +14,11 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 	right := func() ended {
 		return ended{
 			tag: "q/1", counts: map[string]int{"a": 2, "wolf": 2}, sealed: true,
-			steps:  []step{{Kind: "file", Name: "f", Outcome: "applied", N: "7"}, {Kind: "word", Name: "wolf", Outcome: "ended", N: "0"}},
+			steps: []step{{Kind: "file", Name: "f", Outcome: "applied", N: "7"},
+				{Kind: "word", Name: "wolf", Outcome: "ended", N: "0"}},
 			failed: []step{{Name: "wolf", Attempt: 1}, {Name: "wolf", Attempt: 2}},
-			ends:   []step{{Outcome: "DONE", Edges: 6, Ended: 6, ID: "x"}, {Outcome: "DONE", Edges: 6, Ended: 6, ID: "x"}},
+			ends: []step{{Outcome: "DONE", Edges: 6, Ended: 6, ID: "x"},
+				{Outcome: "DONE", Edges: 6, Ended: 6, ID: "x"}},
 		}
 	}
 	if e := right(); e.check(d, "wolf") != nil {

@@ -48,7 +48,8 @@ func (w *world) stages(ctx context.Context, all []stage) {
 
 // execute runs a program in a folder, and returns what it printed, without the last line's end. No
 // environment is this process's.
-func execute(ctx context.Context, folder string, environ []string, name string, arguments ...string) (string, error) {
+func execute(ctx context.Context, folder string, environ []string, name string,
+	arguments ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, arguments...)
 	c.Dir, c.Env = folder, environ
 	var errs strings.Builder
@@ -94,7 +95,8 @@ func (w *world) tables() (*delivery.Deliverer, *cursor.Sorter) {
 
 // blocked are the queues of which a consumer is blocked.
 func (w *world) blocked(ctx context.Context) ([]string, error) {
-	rows, err := trial.Get[struct{ Queue string }](ctx, w.Sender.Client, "/consumers", "list", url.Values{"state": {"blocked"}, "limit": {"50"}})
+	rows, err := trial.Get[struct{ Queue string }](ctx, w.Sender.Client, "/consumers", "list",
+		url.Values{"state": {"blocked"}, "limit": {"50"}})
 	queues := make([]string, len(rows))
 	for i, r := range rows {
 		queues[i] = r.Queue

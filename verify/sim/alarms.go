@@ -28,7 +28,9 @@ func (a Alarms) Run(now *time.Time, wake func(thing string) (time.Time, error)) 
 		if len(a) == 0 {
 			return nil
 		}
-		first := slices.MinFunc(slices.Sorted(maps.Keys(a)), func(x, y string) int { return a[x].Compare(a[y]) })
+		first := slices.MinFunc(slices.Sorted(maps.Keys(a)), func(x, y string) int {
+			return a[x].Compare(a[y])
+		})
 		if a[first].After(*now) {
 			*now = a[first]
 		}

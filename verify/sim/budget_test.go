@@ -20,7 +20,10 @@ func steps(budget int, keeps bool) sim.Scenario {
 				done = c.value
 			}
 			for ; done < 3; done++ {
-				if _, err := sim.Do(p, sim.Labelf("step"), true, func() (int, error) { c.value = done + 1; return 0, nil }); err != nil {
+				if _, err := sim.Do(p, sim.Labelf("step"), true, func() (int, error) {
+					c.value = done + 1
+					return 0, nil
+				}); err != nil {
 					return
 				}
 			}
@@ -38,7 +41,8 @@ func TestABudget(t *testing.T) {
 	}{{1, true, false}, {2, true, false}, {2, false, true}, {3, false, false}} {
 		_, failure := steps(c.budget, c.keeps).Explore(nil)
 		check.That(t, (failure != nil) == c.endless, "%d %v %v", c.budget, c.keeps, failure)
-		if failure != nil && (!strings.Contains(failure.Error(), "no end") || !strings.Contains(strings.Join(failure.Trace, "\n"), "time is up: dies")) {
+		if failure != nil && (!strings.Contains(failure.Error(), "no end") ||
+			!strings.Contains(strings.Join(failure.Trace, "\n"), "time is up: dies")) {
 			t.Errorf("failure %v, want one without end, and how it comes about", failure)
 		}
 		failure = steps(c.budget, c.keeps).Random(1)

@@ -35,7 +35,8 @@ const maxShrinkSteps = 300_000
 
 // follow runs the scenario: step i takes the option choose(i, n) of n. It returns the choices that
 // were made and what was found.
-func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (int, bool)) (choices []int, trace []string, err error) {
+func (s Scenario) follow(tracing bool,
+	choose func(r *Run, step, options int) (int, bool)) (choices []int, trace []string, err error) {
 	r := s.begin(tracing)
 	defer r.close()
 	for step := 0; ; step++ {

@@ -40,7 +40,10 @@ func racy(faults int) sim.Scenario {
 				if err != nil {
 					return
 				}
-				_, err = sim.Do(p, sim.Labelf("write"), true, func() (int, error) { c.value = value + 1; return 0, nil })
+				_, err = sim.Do(p, sim.Labelf("write"), true, func() (int, error) {
+					c.value = value + 1
+					return 0, nil
+				})
 				if err == nil {
 					c.done++
 				}
@@ -56,7 +59,10 @@ func atomic(faults int, strict bool) sim.Scenario {
 		c := &counter{strict: strict}
 		for i := range 2 {
 			r.Go(fmt.Sprint("actor ", i), func(p *sim.Proc) {
-				if _, err := sim.Do(p, sim.Labelf("add"), true, func() (int, error) { c.value++; return c.value, nil }); err == nil {
+				if _, err := sim.Do(p, sim.Labelf("add"), true, func() (int, error) {
+					c.value++
+					return c.value, nil
+				}); err == nil {
 					c.done++
 				}
 			})
@@ -100,7 +106,8 @@ func TestFaults(t *testing.T) {
 	}
 	_, failure := atomic(1, true).Explore(nil)
 	check.Need(t, failure != nil, "a lost response counts twice: that was not found")
-	if !strings.Contains(failure.Error(), "lost") && !strings.Contains(failure.Error(), "after its effect") {
+	if !strings.Contains(failure.Error(), "lost") &&
+		!strings.Contains(failure.Error(), "after its effect") {
 		t.Errorf("the trace shows no fault: %v", failure)
 	}
 }
@@ -118,7 +125,9 @@ func TestDaemonIsFollowedByAnother(t *testing.T) {
 		r.Daemon("daemon", func(p *sim.Proc) {
 			started++
 			starts[started] = true
-			if _, err := sim.Do(p, sim.Labelf("write"), true, func() (int, error) { return 0, nil }); errors.Is(err, sim.ErrDead) && p.Dead() {
+			if _, err := sim.Do(p, sim.Labelf("write"), true, func() (int, error) {
+				return 0, nil
+			}); errors.Is(err, sim.ErrDead) && p.Dead() {
 				deaths++
 			}
 		})
@@ -170,7 +179,10 @@ func TestStatesThatAreUnlike(t *testing.T) {
 					p.Knows().Int(int64(seen))
 				}
 				p.Choose(sim.Labelf("wait"), nil, "")
-				_, _ = sim.Do(p, sim.Labelf("write"), true, func() (int, error) { c.done = seen; return 0, nil })
+				_, _ = sim.Do(p, sim.Labelf("write"), true, func() (int, error) {
+					c.done = seen
+					return 0, nil
+				})
 			})
 			for _, name := range []string{"writer", "another", "a third"} {
 				r.Go(name, func(p *sim.Proc) {
@@ -185,7 +197,8 @@ func TestStatesThatAreUnlike(t *testing.T) {
 	_, failure := secret(true).Explore(nil)
 	check.That(t, failure == nil, "%v", failure)
 	_, failure = secret(false).Explore(nil)
-	check.That(t, failure != nil && slices.Contains(failure.Trace, "-- and"), "%v, want two schedules", failure)
+	check.That(t, failure != nil && slices.Contains(failure.Trace, "-- and"), "%v, want two schedules",
+		failure)
 }
 
 // TestNobody: what is asked before a run and after it is just done.
@@ -193,7 +206,9 @@ func TestNobody(t *testing.T) {
 	var nobody *sim.Proc
 	answer, err := sim.Do(nobody, sim.Labelf("write"), true, func() (int, error) { return 7, nil })
 	check.That(t, answer == 7 && err == nil, "a write: %d, %v", answer, err)
-	stale := func() []func() (int, error) { return []func() (int, error){func() (int, error) { return 6, nil }} }
+	stale := func() []func() (int, error) {
+		return []func() (int, error){func() (int, error) { return 6, nil }}
+	}
 	answer, err = sim.Read(nobody, sim.Labelf("read"), func() (int, error) { return 7, nil }, stale)
 	check.That(t, answer == 7 && err == nil, "a read: %d, %v", answer, err)
 	check.Is(t, nobody.Choose(sim.Labelf("go on"), nil, "", "fails"), 0)

@@ -102,7 +102,9 @@ func (w *walk) come(r *Run, from *state, step, options int) *state {
 		w.differs(r, at)
 		return nil
 	// Where actors have changed places, their options have too.
-	case at.walked == options || slices.ContainsFunc(r.procs, func(p *Proc) bool { return p.alike != nil }):
+	case at.walked == options || slices.ContainsFunc(r.procs, func(p *Proc) bool {
+		return p.alike != nil
+	}):
 		return nil
 	}
 	return at
@@ -120,7 +122,8 @@ func (r *Run) standing() []string {
 	}
 	trace := slices.Clone(r.trace)
 	for _, o := range r.open {
-		trace = append(trace, fmt.Sprintf("next %s: %s %s", o.proc.name, o.proc.at.label(), o.proc.at.ways[o.way].name))
+		trace = append(trace, fmt.Sprintf("next %s: %s %s", o.proc.name, o.proc.at.label(),
+			o.proc.at.ways[o.way].name))
 	}
 	return trace
 }

@@ -33,7 +33,8 @@ type tree struct {
 // count counts a repository.
 func count(repository fs.FS) ([]entry, error) {
 	t := &tree{
-		counts: map[string]int{}, variables: map[string]bool{}, tables: map[string]bool{}, layout: map[string]bool{},
+		counts: map[string]int{}, variables: map[string]bool{}, tables: map[string]bool{},
+		layout: map[string]bool{},
 	}
 	for _, name := range names {
 		t.add(name, 0)
@@ -82,7 +83,8 @@ func (t *tree) add(name string, n int) {
 // passedOver says whether a folder is made by tools, and not part of the repository.
 func passedOver(folder string) bool {
 	base := path.Base(folder)
-	return folder != "." && strings.HasPrefix(base, ".") || base == "node_modules" || base == "dist" || base == "cdk.out"
+	return folder != "." && strings.HasPrefix(base, ".") || base == "node_modules" || base == "dist" ||
+		base == "cdk.out"
 }
 
 // file counts one file.
@@ -125,7 +127,8 @@ func (t *tree) page(file, text string) {
 		}
 	}
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); utf8.RuneCountInString(line) > maxColumns && line[0] != '|' && !strings.Contains(line, "](http") {
+		if line = strings.TrimSpace(line); utf8.RuneCountInString(line) > maxColumns && line[0] != '|' &&
+			!strings.Contains(line, "](http") {
 			t.add("lines over 100 columns, docs", 1)
 		}
 	}
@@ -135,21 +138,18 @@ func (t *tree) page(file, text string) {
 func (t *tree) source(file, text string) error {
 	wing := wingOf(file)
 	t.add("Go, "+wing, lines(text))
-	for line := range strings.Lines(text) {
-		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > maxColumns {
-			t.add("lines over 100 columns, Go", 1)
-		}
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, file, text,
+		parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
 	}
+	t.add("lines over 100 columns, Go", longLines(files, parsed, text))
 	if wing == "tests" {
 		return nil
 	}
 	if !strings.HasPrefix(file, "verify/size/") { // its own patterns
 		t.style(text)
-	}
-	files := token.NewFileSet()
-	parsed, err := parser.ParseFile(files, file, text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return err
 	}
 	t.functions(files, parsed)
 	if parsed.Doc != nil && strings.Count(parsed.Doc.Text(), "\n") > maxLines {
@@ -188,8 +188,10 @@ func wingOf(file string) string {
 // functions counts the functions that are too long.
 func (t *tree) functions(files *token.FileSet, parsed *ast.File) {
 	for _, d := range parsed.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && files.Position(f.End()).Line-files.Position(f.Pos()).Line+1 > maxLines {
-			t.add("functions over 80 lines", 1)
+		if f, ok := d.(*ast.FuncDecl); ok {
+			if first, last := span(files, f); last-first+1 > maxLines {
+				t.add("functions over 80 lines", 1)
+			}
 		}
 	}
 }

@@ -49,7 +49,9 @@ func run(file string, check, update bool, why string) error {
 		return os.WriteFile(file, []byte(before.renew(now, rose, why, time.Now())), 0o644)
 	case check && len(rose) > 0:
 		return fmt.Errorf("%q rose: make them fall, or run make size UPDATE=1 WHY=\"what it buys, what went for it\"", rose)
-	case check && slices.ContainsFunc(now, func(c entry) bool { return c.value < before.value(c.name) }):
+	case check && slices.ContainsFunc(now, func(c entry) bool {
+		return c.value < before.value(c.name)
+	}):
 		fmt.Println("Counts fell: make size UPDATE=1 writes them down.")
 	}
 	return nil

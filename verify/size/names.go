@@ -10,7 +10,8 @@ import (
 // exported counts the names that a package of pkg exports: constants, variables, types, functions,
 // and methods of exported types.
 func (t *tree) exported(folder string, parsed *ast.File) {
-	if !strings.HasPrefix(folder, "pkg/") || strings.Contains(folder, "/internal") || parsed.Name.Name == "main" {
+	if !strings.HasPrefix(folder, "pkg/") || strings.Contains(folder, "/internal") ||
+		parsed.Name.Name == "main" {
 		return
 	}
 	for _, d := range parsed.Decls {

@@ -16,5 +16,6 @@ var named = regexp.MustCompile(`(?m)^\s*(// (Of|Who) (is|are) |Of string$)`)
 // texts and errors.
 func (t *tree) style(text string) {
 	t.add("words of the style list", len(listed.FindAllString(text, -1)))
-	t.add("sentences that begin with Of, Who, Whoever, Nobody", len(inFront.FindAllString(text, -1))-len(named.FindAllString(text, -1)))
+	t.add("sentences that begin with Of, Who, Whoever, Nobody",
+		len(inFront.FindAllString(text, -1))-len(named.FindAllString(text, -1)))
 }

@@ -81,7 +81,8 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.onTrouble("Query"),
 		allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+oldest)),
 	}
-	return slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(), s.announce(), s.takeWakeUps())
+	return slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(), s.announce(),
+		s.takeWakeUps())
 }
 
 // announce: put events, publish messages and invoke a function, where that is wanted.
@@ -90,9 +91,11 @@ func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 		statements = append(statements, allow([]string{"sns:Publish"}, &topic))
 	}
 	if bus := *s.props.EventBus; bus != "" {
-		statements = append(statements, ownEvents(allow([]string{"events:PutEvents"}, awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
-			Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: &bus,
-		}))))
+		statements = append(statements,
+			ownEvents(allow([]string{"events:PutEvents"},
+				awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
+					Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: &bus,
+				}))))
 	}
 	if function := *s.props.AnnounceFunction; function != "" {
 		statements = append(statements, allow([]string{"lambda:InvokeFunction"}, &function))
@@ -103,7 +106,8 @@ func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 // ownEvents allows to put no events but those of our own source, so that nobody can pass for
 // another one by a function of ours.
 func ownEvents(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
-	statement.AddCondition(jsii.String("ForAllValues:StringEquals"), map[string]any{"events:source": announce.Source})
+	statement.AddCondition(jsii.String("ForAllValues:StringEquals"),
+		map[string]any{"events:source": announce.Source})
 	return statement
 }
 
@@ -180,15 +184,18 @@ func (s *Streamsort) useEndpoints(actions ...string) awsiam.PolicyStatement {
 }
 
 // under has a statement be about items whose partition keys are like the patterns, or not like any.
-func under(statement awsiam.PolicyStatement, operator string, patterns ...string) awsiam.PolicyStatement {
-	statement.AddCondition(jsii.String("ForAllValues:"+operator), map[string]any{"dynamodb:LeadingKeys": patterns})
+func under(statement awsiam.PolicyStatement, operator string,
+	patterns ...string) awsiam.PolicyStatement {
+	statement.AddCondition(jsii.String("ForAllValues:"+operator),
+		map[string]any{"dynamodb:LeadingKeys": patterns})
 	return statement
 }
 
 // onTrouble allows what is done with rows of the trouble table: neither with what tenants took of
 // their quotas, nor with how far a sweep is, which are there too.
 func (s *Streamsort) onTrouble(actions ...string) awsiam.PolicyStatement {
-	return under(on(s.TroubleTable, actions...), "StringNotLike", quota.Keys+"*", string(trouble.SweepKey))
+	return under(on(s.TroubleTable, actions...), "StringNotLike", quota.Keys+"*",
+		string(trouble.SweepKey))
 }
 
 // noteTrouble: note that a queue or a consumer is in a state that somebody should know of, where it

@@ -18,7 +18,8 @@ import (
 func conditions(t *testing.T, tmpl template, function, service string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
-	for _, value := range tmpl.properties(t, function+"Policy", "AWS::IAM::Policy")["PolicyDocument"].(object)["Statement"].([]any) {
+	for _, value := range tmpl.properties(t, function+"Policy",
+		"AWS::IAM::Policy")["PolicyDocument"].(object)["Statement"].([]any) {
 		statement := value.(object)
 		if strings.HasPrefix(many(statement["Action"])[0].(string), service+":") {
 			on := name(statement["Resource"])
@@ -63,7 +64,8 @@ func TestEndpointsAreWalledOff(t *testing.T) {
 	alone := object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"endpoints *"}}}
 	diff(t, "ack", []any{none}, conditions(t, defaults(), "Ack", "dynamodb")[table])
 	diff(t, "process", []any{none, alone}, conditions(t, changed(), "Process", "dynamodb")[table])
-	for _, value := range changed().properties(t, "ProcessPolicy", "AWS::IAM::Policy")["PolicyDocument"].(object)["Statement"].([]any) {
+	for _, value := range changed().properties(t, "ProcessPolicy",
+		"AWS::IAM::Policy")["PolicyDocument"].(object)["Statement"].([]any) {
 		if statement := value.(object); asText(t, statement["Condition"]) == asText(t, alone) {
 			diff(t, "process with endpoints", "dynamodb:GetItem", statement["Action"])
 		}
@@ -75,8 +77,10 @@ func TestEndpointsAreWalledOff(t *testing.T) {
 		if !strings.HasPrefix(id, "PullerDefaultPolicy") {
 			continue
 		}
-		for _, value := range resource["Properties"].(object)["PolicyDocument"].(object)["Statement"].([]any) {
-			if statement := value.(object); strings.Contains(asText(t, statement["Resource"]), "ConsumersTable") {
+		document := resource["Properties"].(object)["PolicyDocument"].(object)
+		for _, value := range document["Statement"].([]any) {
+			if statement := value.(object); strings.Contains(asText(t, statement["Resource"]),
+				"ConsumersTable") {
 				seen++
 				diff(t, "the grant", none, statement["Condition"])
 			}
@@ -89,7 +93,8 @@ func TestEndpointsAreWalledOff(t *testing.T) {
 func TestEventsAreOfOurSource(t *testing.T) {
 	const bus = "arn:aws:events:eu-west-1:123456789012:event-bus/shop"
 	const byDefault = "arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"
-	tmpl := synthesize("Streamsort", &Props{Consumers: []Consumer{{Name: "shop", Sink: &Sink{Kind: "eventbridge", ARN: new(bus)}}}})
+	tmpl := synthesize("Streamsort",
+		&Props{Consumers: []Consumer{{Name: "shop", Sink: &Sink{Kind: "eventbridge", ARN: new(bus)}}}})
 	own := []any{object{"ForAllValues:StringEquals": object{"events:source": "streamsort"}}}
 	for function, on := range map[string]string{"Sweep": byDefault, "Ack": byDefault, "Process": bus} {
 		diff(t, function, map[string][]any{on: own}, conditions(t, tmpl, function, "events"))

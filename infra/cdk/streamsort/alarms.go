@@ -91,7 +91,8 @@ func (s *Streamsort) functions() []named {
 
 // readingStreams are those that event source mappings call.
 func (s *Streamsort) readingStreams() []named {
-	return deployed(named{"Sort", s.SortFunction}, named{"Ack", s.AckFunction}, named{"Process", s.ProcessFunction})
+	return deployed(named{"Sort", s.SortFunction}, named{"Ack", s.AckFunction},
+		named{"Process", s.ProcessFunction})
 }
 
 // deployed are those of the functions that there are.
@@ -107,13 +108,15 @@ type namedTable struct {
 
 // busyTables are those that every message is written to.
 func (s *Streamsort) busyTables() []namedTable {
-	return []namedTable{{"Messages", s.MessagesTable}, {"Cursors", s.CursorsTable}, {"Consumers", s.ConsumersTable}}
+	return []namedTable{{"Messages", s.MessagesTable}, {"Cursors", s.CursorsTable},
+		{"Consumers", s.ConsumersTable}}
 }
 
 // tables are all that there are.
 func (s *Streamsort) tables() []namedTable {
 	return append(s.busyTables(), namedTable{"Arrivals", s.ArrivalsTable},
-		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable}, namedTable{"Chains", s.ChainsTable},
+		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable},
+		namedTable{"Chains", s.ChainsTable},
 		namedTable{"Dedup", s.DedupTable})
 }
 
@@ -180,11 +183,15 @@ func (s *Streamsort) addAlarms() {
 	}
 	if s.WebhookFunction != nil {
 		all = append(all, alarm{
-			id: "WebhooksThrottledAlarm", description: "Senders were answered 429, which not all of them repeat", metric: throttledMetric(webhooksThrottled, s.api),
-			statistic: "Sum", threshold: 1,
+			id:          "WebhooksThrottledAlarm",
+			description: "Senders were answered 429, which not all of them repeat",
+			metric:      throttledMetric(webhooksThrottled, s.api),
+			statistic:   "Sum", threshold: 1,
 		}, alarm{
-			id: "WebhooksRefusedAlarm", description: "Requests of known senders are not signed as they must be", metric: s.ownMetric(s.WebhookFunction, "WebhooksRefused"),
-			statistic: "Sum", threshold: 5,
+			id:          "WebhooksRefusedAlarm",
+			description: "Requests of known senders are not signed as they must be",
+			metric:      s.ownMetric(s.WebhookFunction, "WebhooksRefused"),
+			statistic:   "Sum", threshold: 5,
 		})
 	}
 	for _, f := range s.readingStreams() {
@@ -199,8 +206,10 @@ func (s *Streamsort) addAlarms() {
 	}
 	for _, t := range s.tables() {
 		all = append(all, alarm{
-			id: t.name + "ThrottledAlarm", section: "TableThrottledAlarm", description: "Writes to the table are throttled", metric: tableMetric(t.table, "WriteThrottleEvents"),
-			statistic: "Sum", threshold: 1, periods: 3, points: 2,
+			id: t.name + "ThrottledAlarm", section: "TableThrottledAlarm",
+			description: "Writes to the table are throttled",
+			metric:      tableMetric(t.table, "WriteThrottleEvents"),
+			statistic:   "Sum", threshold: 1, periods: 3, points: 2,
 		})
 	}
 	for _, a := range all {
@@ -248,8 +257,11 @@ func streamAlarms(f named) []alarm {
 		age time.Duration
 	}{{"BehindAlarm", behind}, {"FarBehindAlarm", farBehind}} {
 		all = append(all, alarm{
-			id: f.name + a.id, section: "BehindAlarm", page: a.age == farBehind, description: "The oldest record that waits in the stream is " + text(a.age) + " old; at 24h the stream drops it",
-			metric: lambdaMetric(f.function, "IteratorAge"), statistic: "Maximum", threshold: float64(a.age.Milliseconds()),
+			id: f.name + a.id, section: "BehindAlarm", page: a.age == farBehind,
+			description: "The oldest record that waits in the stream is " + text(a.age) +
+				" old; at 24h the stream drops it",
+			metric: lambdaMetric(f.function, "IteratorAge"), statistic: "Maximum",
+			threshold: float64(a.age.Milliseconds()),
 		})
 	}
 	return all
@@ -259,14 +271,16 @@ func streamAlarms(f named) []alarm {
 func (s *Streamsort) addAlarm(a alarm) {
 	period := cmp.Or(a.period, max(s.props.SweepInterval, 5*time.Minute))
 	props := &awscloudwatch.CfnAlarmProps{
-		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/reference/runbook.md#%s", a.description, strings.ToLower(cmp.Or(a.section, a.id)))),
+		AlarmDescription: jsii.String(fmt.Sprintf("Streamsort: %s. See docs/reference/runbook.md#%s",
+			a.description, strings.ToLower(cmp.Or(a.section, a.id)))),
 		EvaluationPeriods:  jsii.Number(max(a.periods, 1)),
 		Threshold:          &a.threshold,
 		ComparisonOperator: jsii.String("GreaterThanOrEqualToThreshold"),
 		TreatMissingData:   jsii.String("notBreaching"),
 	}
 	if a.silent {
-		props.ComparisonOperator, props.TreatMissingData = jsii.String("LessThanThreshold"), jsii.String("breaching")
+		props.ComparisonOperator, props.TreatMissingData = jsii.String("LessThanThreshold"),
+			jsii.String("breaching")
 	}
 	if a.points != 0 {
 		props.DatapointsToAlarm = jsii.Number(a.points)
@@ -298,18 +312,22 @@ func (s *Streamsort) addPage(page awscloudwatch.CfnAlarm) {
 		s.down.SetAlarmRule(rule)
 		return
 	}
-	s.down = awscloudwatch.NewCfnCompositeAlarm(s.scope, jsii.String("DownAlarm"), &awscloudwatch.CfnCompositeAlarmProps{
-		AlarmDescription: jsii.String("Streamsort is down, or messages stand. See docs/reference/alarms.md"), AlarmRule: rule,
-	})
+	s.down = awscloudwatch.NewCfnCompositeAlarm(s.scope, jsii.String("DownAlarm"),
+		&awscloudwatch.CfnCompositeAlarmProps{
+			AlarmDescription: jsii.String(
+				"Streamsort is down, or messages stand. See docs/reference/alarms.md"), AlarmRule: rule,
+		})
 }
 
 // watch has an alarm look at its metric.
 func watch(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
-	props.Namespace, props.MetricName, props.Statistic = &a.metric.namespace, &a.metric.name, &a.statistic
+	props.Namespace, props.MetricName, props.Statistic = &a.metric.namespace, &a.metric.name,
+		&a.statistic
 	props.Period = jsii.Number(period.Seconds())
 	var dimensions []any
 	for _, d := range a.metric.dimensions {
-		dimensions = append(dimensions, &awscloudwatch.CfnAlarm_DimensionProperty{Name: &d.name, Value: d.value})
+		dimensions = append(dimensions,
+			&awscloudwatch.CfnAlarm_DimensionProperty{Name: &d.name, Value: d.value})
 	}
 	props.Dimensions = &dimensions
 }
@@ -317,7 +335,8 @@ func watch(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
 // watchTenants has an alarm look at its metric of each tenant: every row of the query is a
 // contributor with a state of its own, so that the trouble of one tenant, however long it lasts,
 // does not hide the next one's.
-func (s *Streamsort) watchTenants(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
+func (s *Streamsort) watchTenants(props *awscloudwatch.CfnAlarmProps, a alarm,
+	period time.Duration) {
 	function := map[string]string{"Maximum": "MAX", "Sum": "SUM"}[a.statistic]
 	props.Metrics = []any{&awscloudwatch.CfnAlarm_MetricDataQueryProperty{
 		Id: jsii.String("tenants"), Period: jsii.Number(period.Seconds()), ReturnData: true,

@@ -43,7 +43,8 @@ func alarms(t *testing.T, tmpl template) map[string]string {
 func checkSection(t *testing.T, id string, properties object) {
 	t.Helper()
 	description := properties["AlarmDescription"].(string)
-	if _, section, _ := strings.Cut(description, ". See docs/reference/runbook.md#"); !runbook(t)[section] {
+	if _, section, _ := strings.Cut(description,
+		". See docs/reference/runbook.md#"); !runbook(t)[section] {
 		t.Errorf("%s is described as %s; it must end with its section of the runbook", id, description)
 	}
 }
@@ -63,15 +64,18 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 				continue
 			}
 			text := check.Get(os.ReadFile("../../../" + folder + "/" + entry.Name()))
-			if strings.Contains(string(text), `"`+metric+`"`) || slices.ContainsFunc(shared, func(other string) bool {
-				return strings.Contains(string(text), "/"+other+`"`) && writes(other, metric)
-			}) {
+			if strings.Contains(string(text), `"`+metric+`"`) ||
+				slices.ContainsFunc(shared, func(other string) bool {
+					return strings.Contains(string(text), "/"+other+`"`) && writes(other, metric)
+				}) {
 				return true
 			}
 		}
 		return false
 	}
-	written := func(function, metric string) bool { return writes("functions/"+strings.ToLower(function), metric) }
+	written := func(function, metric string) bool {
+		return writes("functions/"+strings.ToLower(function), metric)
+	}
 	watched := map[string]bool{}
 	for _, tmpl := range []template{defaults(), changed()} {
 		for _, metric := range alarms(t, tmpl) {
@@ -125,7 +129,8 @@ func severities(t *testing.T) map[string]string {
 	t.Helper()
 	text := check.Get(os.ReadFile("../../../docs/reference/alarms.md"))
 	all := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| \\[`([^`]+)`[^|]*\\| (page|ticket) \\|").FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| \\[`([^`]+)`[^|]*\\| (page|ticket) \\|").
+		FindAllStringSubmatch(string(text), -1) {
 		all[row[1]] = map[string]string{"page": "pager", "ticket": "people"}[row[2]]
 	}
 	return all
@@ -166,7 +171,9 @@ func TestAlarmsAreListed(t *testing.T) {
 		if !strings.HasSuffix(section, "alarm") {
 			continue
 		}
-		if !slices.ContainsFunc(want, func(id string) bool { return strings.HasSuffix(strings.ToLower(id), section) }) {
+		if !slices.ContainsFunc(want, func(id string) bool {
+			return strings.HasSuffix(strings.ToLower(id), section)
+		}) {
 			t.Errorf("the runbook has the section %s, and there is no such alarm", section)
 		}
 	}

@@ -72,7 +72,9 @@ func (s *Streamsort) addAPI() {
 	s.api = s.newAPI("Api", s.id, "Streamsort: messages, queues, gaps, consumers and chains")
 	s.stage = s.open(door{
 		api: s.api, rate: s.props.APIRate, caller: "identity.userArn", throttled: `{ $.status = "429" }`,
-		authorize: func(_ route, p *awsapigatewayv2.CfnRouteProps) { p.AuthorizationType = jsii.String("AWS_IAM") },
+		authorize: func(_ route, p *awsapigatewayv2.CfnRouteProps) {
+			p.AuthorizationType = jsii.String("AWS_IAM")
+		},
 	}, s.routes())
 }
 
@@ -98,24 +100,26 @@ func (s *Streamsort) open(d door, routes []route) awsapigatewayv2.CfnStage {
 		}
 		d.authorize(route, p)
 		awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(d.prefix+route.id+"Route"), p)
-		awslambda.NewCfnPermission(s.scope, jsii.String(d.prefix+route.id+"Permission"), &awslambda.CfnPermissionProps{
-			Action:       jsii.String("lambda:InvokeFunction"),
-			FunctionName: s.liveARN(route.function),
-			Principal:    jsii.String("apigateway.amazonaws.com"),
-			SourceArn:    s.routeARN(d.api, route.method, route.path),
-		})
+		awslambda.NewCfnPermission(s.scope, jsii.String(d.prefix+route.id+"Permission"),
+			&awslambda.CfnPermissionProps{
+				Action:       jsii.String("lambda:InvokeFunction"),
+				FunctionName: s.liveARN(route.function),
+				Principal:    jsii.String("apigateway.amazonaws.com"),
+				SourceArn:    s.routeARN(d.api, route.method, route.path),
+			})
 	}
 	return s.addStage(d)
 }
 
 // integrate puts a function behind an API, and returns the target that routes name it by.
 func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *string {
-	integration := awsapigatewayv2.NewCfnIntegration(s.scope, jsii.String(d.prefix+id), &awsapigatewayv2.CfnIntegrationProps{
-		ApiId:                d.api.Ref(),
-		IntegrationType:      jsii.String("AWS_PROXY"),
-		IntegrationUri:       s.liveARN(function),
-		PayloadFormatVersion: jsii.String("2.0"),
-	})
+	integration := awsapigatewayv2.NewCfnIntegration(s.scope, jsii.String(d.prefix+id),
+		&awsapigatewayv2.CfnIntegrationProps{
+			ApiId:                d.api.Ref(),
+			IntegrationType:      jsii.String("AWS_PROXY"),
+			IntegrationUri:       s.liveARN(function),
+			PayloadFormatVersion: jsii.String("2.0"),
+		})
 	return awscdk.Fn_Join(jsii.String("/"), &[]*string{jsii.String("integrations"), integration.Ref()})
 }
 
@@ -124,19 +128,20 @@ func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *
 func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 	s.accessLogs[d.api] = s.newLogGroup(d.prefix + "ApiLogs")
 	s.countThrottled(d.prefix+"ApiThrottled", d.api, throttled, d.throttled)
-	return awsapigatewayv2.NewCfnStage(s.scope, jsii.String(d.prefix+"ApiStage"), &awsapigatewayv2.CfnStageProps{
-		ApiId:      d.api.Ref(),
-		StageName:  jsii.String("$default"),
-		AutoDeploy: true,
-		DefaultRouteSettings: &awsapigatewayv2.CfnStage_RouteSettingsProperty{
-			ThrottlingRateLimit:  jsii.Number(d.rate),
-			ThrottlingBurstLimit: jsii.Number(d.rate),
-		},
-		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
-			DestinationArn: s.accessLogs[d.api].LogGroupArn(),
-			Format:         jsii.String(accessLogFormat(s.accessLogFields(d))),
-		},
-	})
+	return awsapigatewayv2.NewCfnStage(s.scope, jsii.String(d.prefix+"ApiStage"),
+		&awsapigatewayv2.CfnStageProps{
+			ApiId:      d.api.Ref(),
+			StageName:  jsii.String("$default"),
+			AutoDeploy: true,
+			DefaultRouteSettings: &awsapigatewayv2.CfnStage_RouteSettingsProperty{
+				ThrottlingRateLimit:  jsii.Number(d.rate),
+				ThrottlingBurstLimit: jsii.Number(d.rate),
+			},
+			AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
+				DestinationArn: s.accessLogs[d.api].LogGroupArn(),
+				Format:         jsii.String(accessLogFormat(s.accessLogFields(d))),
+			},
+		})
 }
 
 // accessLogFields are what the access log has of a request. Each byte is paid for with each
@@ -144,7 +149,8 @@ func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 func (s *Streamsort) accessLogFields(d door) []string {
 	fields := []string{"apiId", "routeKey", "status", "error.message", "identity.sourceIp"}
 	if *s.props.LogSuccesses == allSuccesses {
-		return append(fields, "integrationLatency", d.caller, "requestId", "requestTime", "responseLength", "responseLatency", "integrationErrorMessage")
+		return append(fields, "integrationLatency", d.caller, "requestId", "requestTime",
+			"responseLength", "responseLatency", "integrationErrorMessage")
 	}
 	if s.tenantAPI != nil && d.api == s.tenantAPI {
 		return append(fields, "integrationLatency", d.caller)
@@ -156,7 +162,8 @@ func (s *Streamsort) accessLogFields(d door) []string {
 func accessLogFormat(names []string) string {
 	var fields []string
 	for _, name := range names {
-		fields = append(fields, fmt.Sprintf(`"%s":"$context.%s"`, strings.TrimPrefix(name, "identity."), name))
+		fields = append(fields, fmt.Sprintf(`"%s":"$context.%s"`, strings.TrimPrefix(name, "identity."),
+			name))
 	}
 	return "{" + strings.Join(fields, ",") + "}"
 }

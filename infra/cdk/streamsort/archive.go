@@ -15,7 +15,9 @@ import (
 func (c Consumer) isArchive() bool { return c.Sink != nil && c.Sink.Kind == s3.Name }
 
 // objects are those of an archive.
-func (c Consumer) objects() *string { return jsii.String(*c.Sink.ARN + "/" + s3.Folder(c.Name) + "*") }
+func (c Consumer) objects() *string {
+	return jsii.String(*c.Sink.ARN + "/" + s3.Folder(c.Name) + "*")
+}
 
 // shelve gives archives without a bucket that of the stack, which is made for the first one. Each
 // has a folder of its own there.
@@ -41,11 +43,13 @@ func (s *Streamsort) shelve(all []Consumer) []Consumer {
 // addArchiveBucket makes a bucket that stays when the stack goes.
 func (s *Streamsort) addArchiveBucket() {
 	props := &awss3.BucketProps{
-		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(), EnforceSSL: jsii.Bool(true), ObjectOwnership: awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
-		Encryption: awss3.BucketEncryption_S3_MANAGED, RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(), EnforceSSL: jsii.Bool(true),
+		ObjectOwnership: awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
+		Encryption:      awss3.BucketEncryption_S3_MANAGED, RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
 	}
 	if s.Key != nil {
-		props.Encryption, props.EncryptionKey, props.BucketKeyEnabled = awss3.BucketEncryption_KMS, s.Key, jsii.Bool(true)
+		props.Encryption, props.EncryptionKey, props.BucketKeyEnabled = awss3.BucketEncryption_KMS, s.Key,
+			jsii.Bool(true)
 	}
 	s.ArchiveBucket = awss3.NewBucket(s.scope, jsii.String("ArchiveBucket"), props)
 	suppress(s.nameResource(s.ArchiveBucket, "ArchiveBucket"), suppression{

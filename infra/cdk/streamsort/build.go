@@ -47,8 +47,10 @@ func Build(folder string, architecture Architecture, more ...string) error {
 	var errs []error
 	for _, source := range packages {
 		out := filepath.Join(folder, path.Base(filepath.ToSlash(source)), "bootstrap")
-		command := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", out, source)
-		command.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+string(architecture), "GOARM64=v8.1", "CGO_ENABLED=0")
+		command := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-tags",
+			"lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", out, source)
+		command.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+string(architecture), "GOARM64=v8.1",
+			"CGO_ENABLED=0")
 		if said, err := command.CombinedOutput(); err != nil {
 			errs = append(errs, fmt.Errorf("go build %s: %w\n%s", source, err, said))
 		}

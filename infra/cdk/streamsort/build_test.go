@@ -29,13 +29,15 @@ func TestFunctionNames(t *testing.T) {
 // those that do.
 func TestBuildReportsWhatFails(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module example.com/x\n\ngo 1.26\n", "bad/main.go": "package main\n\nfunc main() { nothing() }\n"} {
+	for name, text := range map[string]string{"go.mod": "module example.com/x\n\ngo 1.26\n",
+		"bad/main.go": "package main\n\nfunc main() { nothing() }\n"} {
 		check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
 		check.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
 	}
 	t.Chdir(folder)
 	err := Build(filepath.Join(folder, "dist"), ARM64, "./bad")
-	for _, want := range []string{"go build ./bad: ", "undefined: nothing", "go build github.com/streamsort/streamsort/functions/webhook: "} {
+	for _, want := range []string{"go build ./bad: ", "undefined: nothing",
+		"go build github.com/streamsort/streamsort/functions/webhook: "} {
 		check.That(t, err != nil && strings.Contains(err.Error(), want), "error %v\nwant %s", err, want)
 	}
 }

@@ -205,7 +205,10 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 	if err != nil {
 		return "", nil, err
 	}
-	_, err = consumers.Read(raw, func(name string) (string, bool) { value, ok := looks[name]; return value, ok })
+	_, err = consumers.Read(raw, func(name string) (string, bool) {
+		value, ok := looks[name]
+		return value, ok
+	})
 	return string(raw), variables, err
 }
 
@@ -239,7 +242,8 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 		}
 		statements = append(statements, statement)
 		if c.Sink.Key != nil {
-			statements = append(statements, allow([]string{"kms:Decrypt", "kms:GenerateDataKey"}, c.Sink.Key))
+			statements = append(statements,
+				allow([]string{"kms:Decrypt", "kms:GenerateDataKey"}, c.Sink.Key))
 		}
 	}
 	return statements

@@ -27,9 +27,10 @@ type graph struct {
 // message, what goes out, and what goes wrong. CloudFormation names it, since names are the
 // account's, not the region's.
 func (s *Streamsort) addDashboard() {
-	s.dashboard = awscloudwatch.NewCfnDashboard(s.scope, jsii.String("Dashboard"), &awscloudwatch.CfnDashboardProps{
-		DashboardBody: s.dashboardBody(),
-	})
+	s.dashboard = awscloudwatch.NewCfnDashboard(s.scope, jsii.String("Dashboard"),
+		&awscloudwatch.CfnDashboardProps{
+			DashboardBody: s.dashboardBody(),
+		})
 }
 
 // dashboardBody is the dashboard as CloudWatch reads it.
@@ -50,7 +51,8 @@ func (s *Streamsort) dashboardBody() *string {
 			"properties": map[string]any{"title": g.title, "region": region, "metrics": metrics, "period": 300, "view": "timeSeries"},
 		})
 	}
-	return awscdk.Stack_Of(s.scope).ToJsonString(map[string]any{"start": "-PT12H", "widgets": widgets}, nil)
+	return awscdk.Stack_Of(s.scope).ToJsonString(map[string]any{"start": "-PT12H", "widgets": widgets},
+		nil)
 }
 
 // row is a line as CloudWatch reads it: the metric, its dimensions and how to draw it.
@@ -78,21 +80,28 @@ func (s *Streamsort) graphs() []graph {
 		return line{s.ownMetric(s.SweepFunction, name), "Maximum", label, right}
 	}
 	api := func(name, statistic, label string, right bool) line {
-		return line{metric{"AWS/ApiGateway", name, []dimension{{"ApiId", s.api.Ref()}}}, statistic, label, right}
+		return line{metric{"AWS/ApiGateway", name, []dimension{{"ApiId", s.api.Ref()}}}, statistic, label,
+			right}
 	}
 	var ages, failing, throttled graph
-	ages.title, failing.title, throttled.title = "Streams: age of the oldest record that waits (ms)", "Functions: calls that fail", "Throttled: functions, tables"
+	ages.title, failing.title, throttled.title = "Streams: age of the oldest record that waits (ms)",
+		"Functions: calls that fail", "Throttled: functions, tables"
 	for _, f := range s.readingStreams() {
-		ages.lines = append(ages.lines, line{metric: lambdaMetric(f.function, "IteratorAge"), statistic: "Maximum", label: f.name})
+		ages.lines = append(ages.lines,
+			line{metric: lambdaMetric(f.function, "IteratorAge"), statistic: "Maximum", label: f.name})
 	}
 	for _, f := range s.functions() {
-		failing.lines = append(failing.lines, line{metric: lambdaMetric(f.function, "Errors"), statistic: "Sum", label: f.name})
-		throttled.lines = append(throttled.lines, line{metric: lambdaMetric(f.function, "Throttles"), statistic: "Sum", label: f.name})
+		failing.lines = append(failing.lines,
+			line{metric: lambdaMetric(f.function, "Errors"), statistic: "Sum", label: f.name})
+		throttled.lines = append(throttled.lines,
+			line{metric: lambdaMetric(f.function, "Throttles"), statistic: "Sum", label: f.name})
 	}
 	units := graph{title: "Tables: write units"}
 	for _, t := range s.busyTables() {
-		throttled.lines = append(throttled.lines, line{tableMetric(t.table, "WriteThrottleEvents"), "Sum", t.name, true})
-		units.lines = append(units.lines, line{metric: tableMetric(t.table, "ConsumedWriteCapacityUnits"), statistic: "Sum", label: t.name})
+		throttled.lines = append(throttled.lines,
+			line{tableMetric(t.table, "WriteThrottleEvents"), "Sum", t.name, true})
+		units.lines = append(units.lines, line{metric: tableMetric(t.table, "ConsumedWriteCapacityUnits"),
+			statistic: "Sum", label: t.name})
 	}
 	all := []graph{
 		{"In: messages", sums(s.EnqueueFunction, "MessagesStored", "stored", "Parked", "beyond a gap", "Duplicates", "again", "Conflicts", "another under the same seq")},
@@ -117,7 +126,8 @@ func (s *Streamsort) graphs() []graph {
 	}
 	if s.ProcessFunction != nil {
 		all = append(all, graph{"Out: delivered by process", sums(s.ProcessFunction,
-			"Delivered", "messages", "DeliveriesFailed", "batches refused", "DeliveriesLost", "claims taken over")})
+			"Delivered", "messages", "DeliveriesFailed", "batches refused", "DeliveriesLost",
+			"claims taken over")})
 	}
 	return all
 }

@@ -49,8 +49,9 @@ func (s *Streamsort) addEager() {
 	text, _ := readersText(consumers)
 	s.ProcessFunction.Node().DefaultChild().(awslambda.CfnFunction).SetFunctionName(&name)
 	live := awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
-		Service: jsii.String("lambda"), Resource: jsii.String("function"), ResourceName: jsii.String(name + ":" + alias),
-		ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
+		Service: jsii.String("lambda"), Resource: jsii.String("function"),
+		ResourceName: jsii.String(name + ":" + alias),
+		ArnFormat:    awscdk.ArnFormat_COLON_RESOURCE_NAME,
 	})
 	if s.eager == nil {
 		boundCalls(s.scope, "ProcessCalls", s.live[s.ProcessFunction], eagerCallAge, 0, nil)

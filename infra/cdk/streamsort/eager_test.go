@@ -13,7 +13,8 @@ func TestEagerNames(t *testing.T) {
 	name, err := processName("orders-Beta.1", nil)
 	check.That(t, err == nil && name == "orders-Beta-1-process", "%s, %v", name, err)
 	id := strings.Repeat("a", 57)
-	all := []Consumer{{Name: "books", Eager: true, Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:books")}}}
+	all := []Consumer{{Name: "books", Eager: true,
+		Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:books")}}}
 	err = (&Props{Consumers: all}).withDefaults(id).validate(id)
 	check.That(t, err != nil && strings.Contains(err.Error(), "has 65 characters; 64 is the most"),
 		"error %v", err)

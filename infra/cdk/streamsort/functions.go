@@ -40,41 +40,51 @@ func (s *Streamsort) addFunctions() error {
 		return err
 	}
 	s.EnqueueFunction = s.newFunction(function{
-		name: "enqueue", id: "Enqueue", description: "Takes messages in any order", takes: p.Functions["enqueue"],
-		environment: merged(s.quotasEnvironment(), map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
-		access:      append(s.enqueueAccess(), s.countQuotas()...),
-		files:       s.quotas,
+		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
+		takes: p.Functions["enqueue"],
+		environment: merged(s.quotasEnvironment(),
+			map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
+		access: append(s.enqueueAccess(), s.countQuotas()...),
+		files:  s.quotas,
 	})
-	s.put = s.newAlias("EnqueuePutAlias", putAlias, "What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
+	s.put = s.newAlias("EnqueuePutAlias", putAlias,
+		"What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
 	s.SortFunction = s.newFunction(function{
-		name: "sort", id: "Sort", description: "Moves the cursors over what was stored", takes: p.Functions["sort"],
+		name: "sort", id: "Sort", description: "Moves the cursors over what was stored",
+		takes:  p.Functions["sort"],
 		access: s.sortAccess(),
 	})
 	s.SweepFunction = s.newFunction(function{
-		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages", takes: p.Functions["sweep"],
-		environment: merged(s.consumersEnvironment(), s.trackEnvironment(), s.announceEnvironment(), map[string]string{
-			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
-			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
-			"STREAMSORT_SWEEP_EVERY":      text(p.SweepInterval),
-			"STREAMSORT_LAG_AFTER":        text(p.LagAfter),
-			"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
-			readersVariable:               readers,
-			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
-			tenantClaimVariable:           p.TenantClaim, // of each it writes what alarms watch
-		}),
+		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages",
+		takes: p.Functions["sweep"],
+		environment: merged(s.consumersEnvironment(), s.trackEnvironment(), s.announceEnvironment(),
+			map[string]string{
+				"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
+				"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
+				"STREAMSORT_SWEEP_EVERY":      text(p.SweepInterval),
+				"STREAMSORT_LAG_AFTER":        text(p.LagAfter),
+				"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
+				readersVariable:               readers,
+				"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
+				tenantClaimVariable:           p.TenantClaim, // of each it writes what alarms watch
+			}),
 		access: s.sweepAccess(),
 	})
 	s.DeliveryFunction = s.newFunction(function{
-		name: "delivery", id: "Delivery", description: "Shows and operates consumers", takes: p.Functions["delivery"],
-		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(), p.httpEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access:      append(s.deliveryAccess(), s.countQuotas()...),
-		files:       s.quotas,
+		name: "delivery", id: "Delivery", description: "Shows and operates consumers",
+		takes: p.Functions["delivery"],
+		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(),
+			p.httpEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
+		access: append(s.deliveryAccess(), s.countQuotas()...),
+		files:  s.quotas,
 	})
 	s.AckFunction = s.newFunction(function{
-		name: "ack", id: "Ack", description: "Tells when trees of work are done", takes: p.Functions["ack"],
-		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(), s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access:      append(s.ackAccess(), s.countQuotas()...),
-		files:       s.quotas,
+		name: "ack", id: "Ack", description: "Tells when trees of work are done",
+		takes: p.Functions["ack"],
+		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(),
+			s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
+		access: append(s.ackAccess(), s.countQuotas()...),
+		files:  s.quotas,
 	})
 	if err := errors.Join(s.addProcess(), s.addWebhook(), s.failed); err != nil {
 		return err
@@ -115,7 +125,8 @@ func (s *Streamsort) addProcess() error {
 		environment = merged(environment, s.trackEnvironment())
 	}
 	s.ProcessFunction = s.newFunction(function{
-		name: "process", id: "Process", description: "Delivers messages, in order", takes: p.Functions["process"],
+		name: "process", id: "Process", description: "Delivers messages, in order",
+		takes:       p.Functions["process"],
 		environment: environment,
 		access:      s.processAccess(),
 		files:       files,
@@ -138,16 +149,19 @@ func (s *Streamsort) addSlow(environment, files map[string]string) {
 	if len(names) == 0 {
 		return
 	}
-	s.DeliveryFunction.AddEnvironment(jsii.String(endpoint.ConsumersVariable), jsii.String(strings.Join(names, ",")), nil)
+	s.DeliveryFunction.AddEnvironment(jsii.String(endpoint.ConsumersVariable),
+		jsii.String(strings.Join(names, ",")), nil)
 	if s.SlowFunction != nil {
 		return
 	}
 	takes := p.Functions["process"]
 	takes.Concurrency = p.Functions["slow"].Concurrency
 	s.SlowFunction = s.newFunction(function{
-		name: "process", id: "ProcessSlow", description: "Delivers what would hold up others", takes: takes,
-		environment: merged(environment, map[string]string{consumers.ShareVariable: strconv.Itoa(p.SlowShare)}),
-		access:      s.slowAccess(), files: files,
+		name: "process", id: "ProcessSlow", description: "Delivers what would hold up others",
+		takes: takes,
+		environment: merged(environment,
+			map[string]string{consumers.ShareVariable: strconv.Itoa(p.SlowShare)}),
+		access: s.slowAccess(), files: files,
 	})
 	boundCalls(s.scope, "ProcessSlowCalls", s.live[s.SlowFunction], slowCallAge, 1, nil)
 	live := s.liveARN(s.SlowFunction)
@@ -161,7 +175,8 @@ func (s *Streamsort) addSlow(environment, files map[string]string) {
 
 // httpEnvironment is what endpoints may be asked besides public ones, and what is never asked.
 func (p Props) httpEnvironment() map[string]string {
-	environment := map[string]string{egress.AllowVariable: p.HTTPAllow, egress.DenyVariable: p.HTTPDeny}
+	environment := map[string]string{egress.AllowVariable: p.HTTPAllow,
+		egress.DenyVariable: p.HTTPDeny}
 	maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
 	return environment
 }
@@ -225,7 +240,8 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 	})
 	s.nameResource(role, f.id+"Role")
 	role.AddToPolicy(allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
-	for _, statement := range slices.Concat(f.access, s.sendWakeUps(), s.useKey(s.keyServices(f.id)...), s.attach()) {
+	for _, statement := range slices.Concat(f.access, s.sendWakeUps(),
+		s.useKey(s.keyServices(f.id)...), s.attach()) {
 		role.AddToPolicy(statement)
 	}
 	code := filepath.Join(s.props.Binaries, f.name)
@@ -304,14 +320,21 @@ func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
 	for _, c := range s.props.Consumers {
 		if archives && c.isArchive() {
 			all = append(all, suppression{
-				rule: "AwsSolutions-IAM5", appliesTo: []any{map[string]any{"regex": "/^Resource::.*/" + s3.Folder(c.Name) + "\\*$/"}},
-				reason: "The objects of an archive have a folder of their own, and new names.",
+				rule:      "AwsSolutions-IAM5",
+				appliesTo: []any{map[string]any{"regex": "/^Resource::.*/" + s3.Folder(c.Name) + "\\*$/"}},
+				reason:    "The objects of an archive have a folder of their own, and new names.",
 			})
 		}
 	}
 	if all != nil {
-		suppress(f.Role().Node().FindChild(jsii.String("DefaultPolicy")).Node().DefaultChild().(awscdk.CfnResource), all...)
+		suppress(policyOf(f), all...)
 	}
+}
+
+// policyOf is what a function may do.
+func policyOf(f awslambda.Function) awscdk.CfnResource {
+	policy := f.Role().Node().FindChild(jsii.String("DefaultPolicy"))
+	return policy.Node().DefaultChild().(awscdk.CfnResource)
 }
 
 // environment is what every function gets, and what only this one gets. A variable without a value

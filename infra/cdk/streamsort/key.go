@@ -14,7 +14,8 @@ import (
 // NewKey as Props.EncryptionKey has the stack make a key.
 const NewKey = "new"
 
-var keyARN = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/(mrk-[0-9a-f]{32}|[0-9a-f-]{36})$`)
+var keyARN = regexp.MustCompile(
+	`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/(mrk-[0-9a-f]{32}|[0-9a-f-]{36})$`)
 
 // addKey makes, or finds, the key that tables, logs and the failure queue are encrypted with, where
 // one is wanted.
@@ -44,10 +45,14 @@ func (s *Streamsort) logsUseKey() awsiam.PolicyStatement {
 		ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
 	})
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Actions:    jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
-		Resources:  jsii.Strings("*"), // in a key's policy: the key
-		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(awscdk.Fn_Join(jsii.String("."), &[]*string{jsii.String("logs"), stack.Region(), stack.UrlSuffix()}), nil)},
-		Conditions: &map[string]any{"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": groups}},
+		Actions: jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
+			"kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
+		Resources: jsii.Strings("*"), // in a key's policy: the key
+		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(awscdk.Fn_Join(jsii.String("."),
+			&[]*string{jsii.String("logs"), stack.Region(), stack.UrlSuffix()}), nil)},
+		Conditions: &map[string]any{
+			"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": groups},
+		},
 	})
 }
 
@@ -63,11 +68,13 @@ func (s *Streamsort) useKey(services ...string) []awsiam.PolicyStatement {
 	for _, service := range slices.Sorted(slices.Values(services)) {
 		// In China both are in use; elsewhere they are one.
 		for _, domain := range []*string{jsii.String("amazonaws.com"), stack.UrlSuffix()} {
-			hosts = append(hosts, awscdk.Fn_Join(jsii.String("."), &[]*string{&service, stack.Region(), domain}))
+			hosts = append(hosts,
+				awscdk.Fn_Join(jsii.String("."), &[]*string{&service, stack.Region(), domain}))
 		}
 	}
 	return []awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Actions:    jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
+		Actions: jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
+			"kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
 		Resources:  &[]*string{s.Key.KeyArn()},
 		Conditions: &map[string]any{"StringEquals": map[string]any{"kms:ViaService": hosts}},
 	})}

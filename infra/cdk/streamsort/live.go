@@ -27,11 +27,13 @@ const putAlias = "put"
 // makeLive publishes a function as it is deployed, and puts the alias on it. Older versions stay,
 // so that the alias can be put back.
 func (s *Streamsort) makeLive(id string, function awslambda.Function) {
-	s.live[function] = s.newAlias(id+"Alias", alias, "What is called: the version that was deployed last", function)
+	s.live[function] = s.newAlias(id+"Alias", alias,
+		"What is called: the version that was deployed last", function)
 }
 
 // newAlias puts an alias on what is deployed.
-func (s *Streamsort) newAlias(id, name, description string, function awslambda.Function) awslambda.Alias {
+func (s *Streamsort) newAlias(id, name, description string,
+	function awslambda.Function) awslambda.Alias {
 	made := awslambda.NewAlias(s.scope, &id, &awslambda.AliasProps{
 		AliasName: &name, Version: function.CurrentVersion(), Description: &description,
 	})
@@ -45,7 +47,9 @@ func (s *Streamsort) liveARN(function awslambda.Function) *string {
 }
 
 // liveName is a function's name as calls of it write it.
-func (s *Streamsort) liveName(function awslambda.Function) *string { return qualified(function, alias) }
+func (s *Streamsort) liveName(function awslambda.Function) *string {
+	return qualified(function, alias)
+}
 
 // qualified is a function's name with an alias.
 func qualified(function awslambda.Function, alias string) *string {
@@ -56,7 +60,8 @@ func qualified(function awslambda.Function, alias string) *string {
 // alias alone; CodeDeploy goes back by it, where Props.Shift has it, and people do otherwise.
 func rollbackAlarm(name string, function awslambda.Function, alias string) alarm {
 	return alarm{
-		id: name + "RollbackAlarm", section: "RollbackAlarm", description: "Calls of the version that was deployed last fail",
+		id: name + "RollbackAlarm", section: "RollbackAlarm",
+		description: "Calls of the version that was deployed last fail",
 		metric: metric{"AWS/Lambda", "Errors", []dimension{
 			{"Resource", qualified(function, alias)}, {"FunctionName", function.FunctionName()},
 		}},
@@ -82,8 +87,9 @@ func (s *Streamsort) addShifts() {
 		return
 	}
 	role := awsiam.NewRole(s.scope, jsii.String("ShiftRole"), &awsiam.RoleProps{
-		AssumedBy:       awsiam.NewServicePrincipal(jsii.String("codedeploy.amazonaws.com"), nil),
-		ManagedPolicies: &[]awsiam.IManagedPolicy{awsiam.ManagedPolicy_FromAwsManagedPolicyName(jsii.String("service-role/AWSCodeDeployRoleForLambdaLimited"))},
+		AssumedBy: awsiam.NewServicePrincipal(jsii.String("codedeploy.amazonaws.com"), nil),
+		ManagedPolicies: &[]awsiam.IManagedPolicy{awsiam.ManagedPolicy_FromAwsManagedPolicyName(
+			jsii.String("service-role/AWSCodeDeployRoleForLambdaLimited"))},
 	})
 	suppress(s.nameResource(role, "ShiftRole"), suppression{
 		rule: "AwsSolutions-IAM4", appliesTo: []any{"Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"},
@@ -109,15 +115,17 @@ func (s *Streamsort) addShift(name string, alias awslambda.Alias) {
 	if s.shifts == nil {
 		return
 	}
-	group := awscodedeploy.NewLambdaDeploymentGroup(s.scope, jsii.String(name+"Shift"), &awscodedeploy.LambdaDeploymentGroupProps{
-		Application: s.shifts, Role: s.shiftRole, Alias: alias,
-		DeploymentConfig: awscodedeploy.LambdaDeploymentConfig_FromLambdaDeploymentConfigName(s.scope,
-			jsii.String(name+"ShiftConfig"), jsii.String("CodeDeployDefault.Lambda"+s.props.Shift)),
-		Alarms: &[]interfacesawscloudwatch.IAlarmRef{s.alarms[name+"RollbackAlarm"]},
-		// A shift that is stopped by hand goes back, too.
-		AutoRollback: &awscodedeploy.AutoRollbackConfig{
-			FailedDeployment: jsii.Bool(true), StoppedDeployment: jsii.Bool(true), DeploymentInAlarm: jsii.Bool(true),
-		},
-	})
+	group := awscodedeploy.NewLambdaDeploymentGroup(s.scope, jsii.String(name+"Shift"),
+		&awscodedeploy.LambdaDeploymentGroupProps{
+			Application: s.shifts, Role: s.shiftRole, Alias: alias,
+			DeploymentConfig: awscodedeploy.LambdaDeploymentConfig_FromLambdaDeploymentConfigName(s.scope,
+				jsii.String(name+"ShiftConfig"), jsii.String("CodeDeployDefault.Lambda"+s.props.Shift)),
+			Alarms: &[]interfacesawscloudwatch.IAlarmRef{s.alarms[name+"RollbackAlarm"]},
+			// A shift that is stopped by hand goes back, too.
+			AutoRollback: &awscodedeploy.AutoRollbackConfig{
+				FailedDeployment: jsii.Bool(true), StoppedDeployment: jsii.Bool(true),
+				DeploymentInAlarm: jsii.Bool(true),
+			},
+		})
 	s.nameResource(group, name+"Shift")
 }

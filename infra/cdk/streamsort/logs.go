@@ -52,9 +52,11 @@ func (s *Streamsort) systemLogLevel() awslambda.SystemLogLevel {
 }
 
 func (s *Streamsort) newLogGroup(id string) awslogs.LogGroup {
-	group := awslogs.NewLogGroup(s.scope, &id, &awslogs.LogGroupProps{RemovalPolicy: s.removalPolicy(), EncryptionKey: s.Key})
+	group := awslogs.NewLogGroup(s.scope, &id,
+		&awslogs.LogGroupProps{RemovalPolicy: s.removalPolicy(), EncryptionKey: s.Key})
 	// The CDK has a name for each number of days; CloudFormation has the number.
-	s.nameResource(group, id).(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(s.props.LogRetentionDays))
+	s.nameResource(group, id).(awslogs.CfnLogGroup).
+		SetRetentionInDays(jsii.Number(s.props.LogRetentionDays))
 	return group
 }
 

@@ -36,10 +36,12 @@ func everyOption() *Props {
 // checkNag reports what cdk-nag finds at paths that hold a text.
 func checkNag(t *testing.T, app awscdk.App, stack awscdk.Stack, at string) {
 	t.Helper()
-	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
+	awscdk.Aspects_Of(app).
+		Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 	annotations := assertions.Annotations_FromStack(stack)
 	everything := assertions.Match_AnyValue()
-	for _, finding := range append(*annotations.FindError(jsii.String("*"), everything), *annotations.FindWarning(jsii.String("*"), everything)...) {
+	for _, finding := range append(*annotations.FindError(jsii.String("*"), everything),
+		*annotations.FindWarning(jsii.String("*"), everything)...) {
 		text := asText(t, finding)
 		check.That(t, !strings.Contains(text, at), "%.600s", text)
 	}

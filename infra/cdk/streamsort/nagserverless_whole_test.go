@@ -25,9 +25,11 @@ func TestNagServerless(t *testing.T) {
 		return path
 	}
 	nag := func(files ...string) ([]byte, error) {
-		return exec.CommandContext(t.Context(), "node", append([]string{"../nag/check.js"}, files...)...).CombinedOutput()
+		return exec.CommandContext(t.Context(), "node", append([]string{"../nag/check.js"}, files...)...).
+			CombinedOutput()
 	}
-	byDefault, options := file("default.json", defaults()), file("options.json", synthesize("Orders", everyOption()))
+	byDefault, options := file("default.json", defaults()),
+		file("options.json", synthesize("Orders", everyOption()))
 	said, err := nag(byDefault, options)
 	check.That(t, err == nil, "%v\n%s", err, said)
 
@@ -36,7 +38,8 @@ func TestNagServerless(t *testing.T) {
 	said, err = nag(file("broken.json", object{"Resources": object{"Bare": object{
 		"Type": "AWS::Lambda::Function",
 		"Properties": object{
-			"Runtime": "provided.al2023", "Handler": "bootstrap", "Role": "arn:aws:iam::123456789012:role/bare",
+			"Runtime": "provided.al2023", "Handler": "bootstrap",
+			"Role": "arn:aws:iam::123456789012:role/bare",
 			"Code": object{"S3Bucket": "code", "S3Key": "bare.zip"},
 		},
 	}}}))

@@ -42,7 +42,8 @@ func differences(t *testing.T, made, base template) string {
 	}
 	for _, id := range slices.Sorted(maps.Keys(made.Resources)) {
 		resource := maps.Clone(made.Resources[id])
-		if properties, is := resource["Properties"].(object); is && resource["Type"] == "AWS::Lambda::Function" {
+		if properties, is := resource["Properties"].(object); is &&
+			resource["Type"] == "AWS::Lambda::Function" {
 			properties = maps.Clone(properties)
 			delete(properties, "Code")
 			resource["Properties"] = properties

@@ -249,7 +249,8 @@ func (p Props) checkQueueSettings(c *checker) {
 func (p Props) queueVariables() map[string]string {
 	// A keyed queue has all settings.
 	queue := cursor.Settings{
-		Kind: cursor.KindKeyed, First: *p.FirstSeq, Policy: p.Policy, GapAfter: p.GapAfter, MaxAhead: p.MaxAhead, Mode: p.Mode,
+		Kind: cursor.KindKeyed, First: *p.FirstSeq, Policy: p.Policy, GapAfter: p.GapAfter,
+		MaxAhead: p.MaxAhead, Mode: p.Mode,
 		Settle: *p.Settle, Late: p.Late,
 	}
 	variables := map[string]string{}

@@ -14,7 +14,8 @@ import (
 
 // tenants are good properties with tenants, and a change of them.
 func tenants(change func(*Props)) Props {
-	p := Props{TenantIssuer: "https://a.example", TenantAudience: "shop", TenantClaim: "https://a.example/tenant"}
+	p := Props{TenantIssuer: "https://a.example", TenantAudience: "shop",
+		TenantClaim: "https://a.example/tenant"}
 	change(&p)
 	return p
 }
@@ -152,7 +153,8 @@ func TestPropsBounds(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := test.props.complete("Streamsort")
-		check.That(t, (err == nil) == (test.want == ""), "error %v, want one that names %q", err, test.want)
+		check.That(t, (err == nil) == (test.want == ""), "error %v, want one that names %q", err,
+			test.want)
 		if err != nil {
 			wantNamed(t, err, strings.Split(test.want, ", ")...)
 		}

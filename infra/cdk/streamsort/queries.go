@@ -28,9 +28,10 @@ func (s *Streamsort) addQueries() {
 | stats count(*) as calls, pct(record.metrics.durationMs, 50) as median, pct(record.metrics.durationMs, 99) as p99, max(record.metrics.durationMs) as longest, count(record.metrics.initDurationMs) as coldStarts, max(record.metrics.maxMemoryUsedMB) as memoryMB by @log, bin(1h)
 | sort p99 desc`},
 	} {
-		s.queries = append(s.queries, awslogs.NewCfnQueryDefinition(s.scope, jsii.String(q.id), &awslogs.CfnQueryDefinitionProps{
-			Name: jsii.String(s.id + "/" + q.name), QueryString: jsii.String(q.query),
-		}))
+		s.queries = append(s.queries,
+			awslogs.NewCfnQueryDefinition(s.scope, jsii.String(q.id), &awslogs.CfnQueryDefinitionProps{
+				Name: jsii.String(s.id + "/" + q.name), QueryString: jsii.String(q.query),
+			}))
 	}
 	s.pointQueries()
 	s.addThrottledQuery()
@@ -42,12 +43,13 @@ func (s *Streamsort) addThrottledQuery() {
 	if s.tenantAPI != nil {
 		groups = append(groups, s.accessLogs[s.tenantAPI].LogGroupName())
 	}
-	awslogs.NewCfnQueryDefinition(s.scope, jsii.String("ThrottledQuery"), &awslogs.CfnQueryDefinitionProps{
-		Name: jsii.String(s.id + "/Who was throttled"), LogGroupNames: &groups, QueryString: jsii.String(`filter status = 429
+	awslogs.NewCfnQueryDefinition(s.scope, jsii.String("ThrottledQuery"),
+		&awslogs.CfnQueryDefinitionProps{
+			Name: jsii.String(s.id + "/Who was throttled"), LogGroupNames: &groups, QueryString: jsii.String(`filter status = 429
 | stats count(*) as requests, earliest(@timestamp) as since, latest(@timestamp) as until by routeKey, sourceIp
 | sort requests desc
 | limit 100`),
-	})
+		})
 }
 
 // pointQueries has the queries look at the logs of all functions.

@@ -47,5 +47,6 @@ func (s *Streamsort) countQuotas() []awsiam.PolicyStatement {
 	if s.quotas == nil {
 		return nil
 	}
-	return []awsiam.PolicyStatement{under(on(s.TroubleTable, "UpdateItem"), "StringLike", quota.Keys+"*")}
+	return []awsiam.PolicyStatement{under(on(s.TroubleTable, "UpdateItem"), "StringLike",
+		quota.Keys+"*")}
 }

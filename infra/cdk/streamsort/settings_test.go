@@ -58,7 +58,8 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 			environment, _ := properties["Environment"].(object)
 			variables, _ := environment["Variables"].(object)
 			for name := range variables {
-				if strings.HasPrefix(name, "STREAMSORT_") && !strings.HasPrefix(name, "STREAMSORT_SINK_") && !strings.HasPrefix(name, "STREAMSORT_WEBHOOK_") {
+				if strings.HasPrefix(name, "STREAMSORT_") && !strings.HasPrefix(name, "STREAMSORT_SINK_") &&
+					!strings.HasPrefix(name, "STREAMSORT_WEBHOOK_") {
 					given[name] = true
 				}
 			}

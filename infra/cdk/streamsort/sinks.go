@@ -99,7 +99,8 @@ func (s *Streamsort) addReaders(more []Consumer) error {
 			return fmt.Errorf("consumer %q: %w", c.Name, err)
 		}
 		if slices.ContainsFunc(joined, func(other Consumer) bool { return other.Name == c.Name }) {
-			return fmt.Errorf("consumer %q is there already; each keeps its place under a name of its own", c.Name)
+			return fmt.Errorf("consumer %q is there already; each keeps its place under a name of its own",
+				c.Name)
 		}
 		joined = append(joined, c)
 	}
@@ -126,10 +127,13 @@ func (s *Streamsort) repackProcess(more []Consumer) error {
 		return err
 	}
 	s.packs++
-	asset := awss3assets.NewAsset(s.scope, jsii.String(fmt.Sprintf("ProcessCode%d", s.packs)), &awss3assets.AssetProps{Path: &folder})
-	for _, f := range deployed(named{"Process", s.ProcessFunction}, named{"ProcessSlow", s.SlowFunction}) {
+	asset := awss3assets.NewAsset(s.scope, jsii.String(fmt.Sprintf("ProcessCode%d", s.packs)),
+		&awss3assets.AssetProps{Path: &folder})
+	for _, f := range deployed(named{"Process", s.ProcessFunction},
+		named{"ProcessSlow", s.SlowFunction}) {
 		resource := f.function.Node().DefaultChild().(awslambda.CfnFunction)
-		resource.SetCode(&awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(), S3Key: asset.S3ObjectKey()})
+		resource.SetCode(&awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(),
+			S3Key: asset.S3ObjectKey()})
 		asset.AddResourceMetadata(resource, jsii.String("Code"))
 		resource.AddMetadata(jsii.String("streamsort:files"), files)
 		for name, value := range environment {
@@ -157,7 +161,8 @@ func aim(all []Consumer) ([]Consumer, error) {
 			to = *c.Sink
 		}
 		if to.Kind != "" || to.ARN != nil {
-			errs = append(errs, fmt.Errorf("consumer %q has To, and a kind or an ARN in Sink; write one of them", c.Name))
+			errs = append(errs,
+				fmt.Errorf("consumer %q has To, and a kind or an ARN in Sink; write one of them", c.Name))
 			continue
 		}
 		if err := to.aim(c.To); err != nil {

@@ -46,7 +46,8 @@ func TestAddSinkRefuses(t *testing.T) {
 	}
 	good := Consumer{Name: "good", To: queue("Good", jsii.Bool(true))}
 	check.OK(t, errors.Join(s.AddSink(good), s.AddSink(Consumer{Name: "second", To: function})))
-	if err := s.AddConsumer("Again", function, Consumer{Name: "good"}); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := s.AddConsumer("Again", function, Consumer{Name: "good"}); err == nil ||
+		!strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a reader under a sink's name: %v", err)
 	}
 	check.OK(t, s.AddConsumer("Books", function, Consumer{Name: "books"}))
@@ -55,9 +56,11 @@ func TestAddSinkRefuses(t *testing.T) {
 		`"c", Shop/Standard, FIFO, awssqs.QueueProps`: of(queue("Standard", nil)),
 		`"c", Shop/Topic, FIFO, awssns.TopicProps`:    of(awssns.NewTopic(stack, jsii.String("Topic"), nil)),
 		`"c", Shop/Foreign, FIFO`:                     of(awssqs.Queue_FromQueueArn(stack, jsii.String("Foreign"), jsii.String("arn:aws:sqs:eu-west-1:123456789012:standard"))),
-		`"c", Shop/Table, no sink`: of(awsdynamodb.NewTableV2(stack, jsii.String("Table"), &awsdynamodb.TablePropsV2{
-			PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("p"), Type: awsdynamodb.AttributeType_STRING},
-		})),
+		`"c", Shop/Table, no sink`: of(awsdynamodb.NewTableV2(stack, jsii.String("Table"),
+			&awsdynamodb.TablePropsV2{
+				PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("p"),
+					Type: awsdynamodb.AttributeType_STRING},
+			})),
 		`"c", no sink, To`:                             {Name: "c"},
 		`"c", To, kind, ARN`:                           {Name: "c", To: good.To, Sink: &Sink{Kind: "sqs"}},
 		`consumers[2].sink, "kafka", lambda, sqs, sns`: {Name: "c", Sink: &Sink{Kind: "kafka", ARN: new("x")}},
@@ -77,14 +80,17 @@ func TestAddSinkRefuses(t *testing.T) {
 	}
 	found := 0
 	for id, resource := range written(stack).Resources {
-		if resource["Type"] != "AWS::Lambda::Function" || !strings.HasPrefix(id, "OrdersProcessFunction") {
+		if resource["Type"] != "AWS::Lambda::Function" ||
+			!strings.HasPrefix(id, "OrdersProcessFunction") {
 			continue
 		}
 		found++
 		key := resource["Properties"].(object)["Code"].(object)["S3Key"].(string)
-		folder := filepath.Join(*awscdk.Stage_Of(stack).AssetOutdir(), "asset."+strings.TrimSuffix(key, ".zip"))
+		folder := filepath.Join(*awscdk.Stage_Of(stack).AssetOutdir(),
+			"asset."+strings.TrimSuffix(key, ".zip"))
 		packed, err := os.ReadFile(filepath.Join(folder, "consumers.json"))
-		diff(t, "described", object{"consumers.json": string(packed)}, resource["Metadata"].(object)["streamsort:files"])
+		diff(t, "described", object{"consumers.json": string(packed)},
+			resource["Metadata"].(object)["streamsort:files"])
 		if _, missing := os.Stat(filepath.Join(folder, "bootstrap")); errors.Join(err, missing) != nil ||
 			strings.Contains(string(packed), `"c"`) || strings.Count(string(packed), `"name"`) != 2 {
 			t.Errorf("packed %s, %v, %v", packed, err, missing)
@@ -96,11 +102,14 @@ func TestAddSinkRefuses(t *testing.T) {
 // What AddSink takes, the properties take too.
 func TestConsumersWithConstructs(t *testing.T) {
 	stack := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Shop"), nil)
-	p := &Props{Consumers: []Consumer{{Name: "c", To: awssqs.NewQueue(stack, jsii.String("Standard"), nil)}}}
+	p := &Props{
+		Consumers: []Consumer{{Name: "c", To: awssqs.NewQueue(stack, jsii.String("Standard"), nil)}},
+	}
 	if _, err := p.complete("Orders"); err == nil || !strings.Contains(err.Error(), "Shop/Standard") {
 		t.Errorf("error %v", err)
 	}
-	p.Consumers[0].To = awssqs.NewQueue(stack, jsii.String("Good"), &awssqs.QueueProps{Fifo: jsii.Bool(true)})
+	p.Consumers[0].To = awssqs.NewQueue(stack, jsii.String("Good"),
+		&awssqs.QueueProps{Fifo: jsii.Bool(true)})
 	c, err := p.complete("Orders")
 	check.That(t, err == nil && c.Consumers[0].Sink.Kind == "sqs", "%+v, %v", c.Consumers, err)
 	check.That(t, p.Consumers[0].Sink == nil, "the caller's consumers were changed")

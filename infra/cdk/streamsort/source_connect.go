@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
@@ -25,7 +24,9 @@ func (a *addedSource) connect() {
 		from.GrantConsumeMessages(a.function)
 		props := a.mappingProps(from.QueueArn())
 		if a.MaxConcurrency > 0 {
-			props.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: jsii.Number(a.MaxConcurrency)}
+			props.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
+				MaximumConcurrency: jsii.Number(a.MaxConcurrency),
+			}
 		}
 		a.mapped(props)
 	case awskinesis.IStream:
@@ -38,21 +39,25 @@ func (a *addedSource) connect() {
 		a.connectKafka(from)
 	case awssns.ITopic:
 		a.boundCalls()
-		from.AddSubscription(awssnssubscriptions.NewLambdaSubscription(a.live, &awssnssubscriptions.LambdaSubscriptionProps{DeadLetterQueue: a.failures}))
+		from.AddSubscription(awssnssubscriptions.NewLambdaSubscription(a.live,
+			&awssnssubscriptions.LambdaSubscriptionProps{DeadLetterQueue: a.failures}))
 	case awsevents.IEventBus:
 		a.boundCalls()
 		awsevents.NewRule(a.scope, jsii.String(a.id+"Rule"), &awsevents.RuleProps{
-			EventBus: from, EventPattern: a.Pattern, Description: jsii.String("Brings " + a.Name + " to Streamsort"),
-			Targets: &[]awsevents.IRuleTarget{a.target()},
+			EventBus: from, EventPattern: a.Pattern,
+			Description: jsii.String("Brings " + a.Name + " to Streamsort"),
+			Targets:     &[]awsevents.IRuleTarget{a.target()},
 		})
 	case awsevents.Rule:
 		a.boundCalls()
 		from.AddTarget(a.target())
 	case awss3.IBucket:
 		a.boundCalls()
-		from.AddEventNotification(awss3.EventType_OBJECT_CREATED, awss3notifications.NewLambdaDestination(a.live))
+		from.AddEventNotification(awss3.EventType_OBJECT_CREATED,
+			awss3notifications.NewLambdaDestination(a.live))
 		if a.Removed {
-			from.AddEventNotification(awss3.EventType_OBJECT_REMOVED, awss3notifications.NewLambdaDestination(a.live))
+			from.AddEventNotification(awss3.EventType_OBJECT_REMOVED,
+				awss3notifications.NewLambdaDestination(a.live))
 		}
 	}
 }
@@ -60,7 +65,8 @@ func (a *addedSource) connect() {
 // target is the function as a rule's target. What the rule cannot bring goes to the failure queue.
 func (a *addedSource) target() awsevents.IRuleTarget {
 	return awseventstargets.NewLambdaFunction(a.live, &awseventstargets.LambdaFunctionProps{
-		DeadLetterQueue: a.failures, MaxEventAge: seconds(maxAsyncAge), RetryAttempts: jsii.Number(maxRuleRetries),
+		DeadLetterQueue: a.failures, MaxEventAge: seconds(maxAsyncAge),
+		RetryAttempts: jsii.Number(maxRuleRetries),
 	})
 }
 
@@ -101,13 +107,15 @@ func (a *addedSource) mappingProps(arn *string) *awslambda.CfnEventSourceMapping
 
 // shards is what mappings of streams have beside: AWS's own bounds would have a batch that fails
 // repeated until it expires, and all of its shard wait.
-func (a *addedSource) shards(props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
+func (a *addedSource) shards(
+	props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
 	props.ParallelizationFactor = jsii.Number(a.Parallelization)
 	return a.bounded(props)
 }
 
 // bounded bounds how often a batch is repeated, and for how long.
-func (a *addedSource) bounded(props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
+func (a *addedSource) bounded(
+	props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
 	props.StartingPosition = jsii.String("TRIM_HORIZON")
 	props.BisectBatchOnFunctionError = true
 	props.MaximumRetryAttempts = jsii.Number(a.Retries)
@@ -139,26 +147,39 @@ func (a *addedSource) connectKafka(from Kafka) {
 	props.DestinationConfig = a.givenUp()
 	if from.Pollers > 0 {
 		a.bounded(props)
-		props.ProvisionedPollerConfig = &awslambda.CfnEventSourceMapping_ProvisionedPollerConfigProperty{MinimumPollers: jsii.Number(from.Pollers)}
+		props.ProvisionedPollerConfig =
+			&awslambda.CfnEventSourceMapping_ProvisionedPollerConfigProperty{
+				MinimumPollers: jsii.Number(from.Pollers),
+			}
 	} else {
 		props.FunctionResponseTypes = nil
 	}
 	if from.ClusterARN == nil {
 		props.SelfManagedEventSource = &awslambda.CfnEventSourceMapping_SelfManagedEventSourceProperty{
-			Endpoints: &awslambda.CfnEventSourceMapping_EndpointsProperty{KafkaBootstrapServers: jsii.Strings(from.BootstrapServers...)},
+			Endpoints: &awslambda.CfnEventSourceMapping_EndpointsProperty{
+				KafkaBootstrapServers: jsii.Strings(from.BootstrapServers...),
+			},
 		}
 		if from.ConsumerGroup != "" {
-			props.SelfManagedKafkaEventSourceConfig = &awslambda.CfnEventSourceMapping_SelfManagedKafkaEventSourceConfigProperty{ConsumerGroupId: &from.ConsumerGroup}
+			props.SelfManagedKafkaEventSourceConfig =
+				&awslambda.CfnEventSourceMapping_SelfManagedKafkaEventSourceConfigProperty{
+					ConsumerGroupId: &from.ConsumerGroup,
+				}
 		}
 	} else {
-		a.function.AddToRolePolicy(allow([]string{"kafka:DescribeCluster", "kafka:DescribeClusterV2", "kafka:GetBootstrapBrokers"}, from.ClusterARN))
+		a.function.AddToRolePolicy(allow([]string{"kafka:DescribeCluster", "kafka:DescribeClusterV2",
+			"kafka:GetBootstrapBrokers"}, from.ClusterARN))
 		if from.ConsumerGroup != "" {
-			props.AmazonManagedKafkaEventSourceConfig = &awslambda.CfnEventSourceMapping_AmazonManagedKafkaEventSourceConfigProperty{ConsumerGroupId: &from.ConsumerGroup}
+			props.AmazonManagedKafkaEventSourceConfig =
+				&awslambda.CfnEventSourceMapping_AmazonManagedKafkaEventSourceConfigProperty{
+					ConsumerGroupId: &from.ConsumerGroup,
+				}
 		}
 	}
 	var access []any
 	for _, c := range from.Access {
-		access = append(access, &awslambda.CfnEventSourceMapping_SourceAccessConfigurationProperty{Type: &c.Type, Uri: &c.URI})
+		access = append(access,
+			&awslambda.CfnEventSourceMapping_SourceAccessConfigurationProperty{Type: &c.Type, Uri: &c.URI})
 		if strings.Contains(c.URI, ":secretsmanager:") {
 			a.function.AddToRolePolicy(allow([]string{"secretsmanager:GetSecretValue"}, &c.URI))
 		}
@@ -172,6 +193,6 @@ func (a *addedSource) connectKafka(from Kafka) {
 		"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces",
 		"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs",
 	}, jsii.String("*")))
-	suppress(a.function.Role().Node().FindChild(jsii.String("DefaultPolicy")).Node().DefaultChild().(awscdk.CfnResource), anyResource)
+	suppress(policyOf(a.function), anyResource)
 	a.mapped(props)
 }

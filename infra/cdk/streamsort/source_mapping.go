@@ -27,7 +27,8 @@ func (o Source) text(kind string, partial bool) (string, error) {
 		Attributes map[string]string `json:"attributes,omitempty"`
 		Order      string            `json:"order,omitempty"`
 		Partial    bool              `json:"partial,omitempty"`
-	}{o.Name, kind, o.Queue, o.Prefix, o.Seq, o.First, o.Key, o.KeyType, o.ID, o.Prev, o.Each, o.Body, o.Attributes, order, partial})
+	}{o.Name, kind, o.Queue, o.Prefix, o.Seq, o.First, o.Key, o.KeyType, o.ID, o.Prev, o.Each, o.Body,
+		o.Attributes, order, partial})
 	if err != nil {
 		return "", err
 	}

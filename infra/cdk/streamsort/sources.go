@@ -199,7 +199,8 @@ func (k Kafka) check(c *checker) {
 	}
 	between(c, "pollers", k.Pollers, 0, 200)
 	for _, a := range k.Access {
-		if !strings.HasPrefix(a.Type, "VPC_") && a.Type != "VIRTUAL_HOST" && !strings.Contains(a.URI, ":secretsmanager:") {
+		if !strings.HasPrefix(a.Type, "VPC_") && a.Type != "VIRTUAL_HOST" &&
+			!strings.Contains(a.URI, ":secretsmanager:") {
 			c.fail("access", "%s is %q, which is no secret of Secrets Manager", a.Type, a.URI)
 		}
 	}
@@ -271,7 +272,8 @@ func (o Source) kind() (string, error) {
 func (a *addedSource) addFunction() {
 	s := a.Streamsort
 	a.function = s.newFunction(function{
-		name: "source", id: a.id, description: "Takes the records of " + a.Name, takes: FunctionProps{Memory: a.Memory, Timeout: a.Timeout},
+		name: "source", id: a.id, description: "Takes the records of " + a.Name,
+		takes: FunctionProps{Memory: a.Memory, Timeout: a.Timeout},
 		environment: merged(s.quotasEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_SOURCE": a.text, "STREAMSORT_FAILURE_QUEUE": *a.failures.QueueUrl(),
 		}),
@@ -289,15 +291,18 @@ func (a *addedSource) access() []awsiam.PolicyStatement {
 		own.Prefix = *a.Prefix
 	}
 	statements := s.storeIn(a.Seq != "", own)
-	statements = append(statements, s.count(), allow([]string{"sqs:SendMessage"}, a.failures.QueueArn()))
+	statements = append(statements, s.count(),
+		allow([]string{"sqs:SendMessage"}, a.failures.QueueArn()))
 	return append(statements, s.announce()...)
 }
 
 // addAlarms makes the alarms of the source, and has CodeDeploy move its function.
 func (a *addedSource) addAlarms() {
 	alarms := append(callAlarms(named{a.id, a.function}), alarm{
-		id: a.id + "FailuresAlarm", section: "SourceFailuresAlarm", description: "Records of a source made no message, or were given up on",
-		metric:    metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", a.failures.QueueName()}}},
+		id: a.id + "FailuresAlarm", section: "SourceFailuresAlarm",
+		description: "Records of a source made no message, or were given up on",
+		metric: metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible",
+			[]dimension{{"QueueName", a.failures.QueueName()}}},
 		statistic: "Maximum", threshold: 1,
 	}, a.behindAlarm())
 	for _, made := range alarms {
@@ -314,14 +319,17 @@ func (a *addedSource) behindAlarm() alarm {
 	}
 	switch from := a.From.(type) {
 	case awssqs.IQueue:
-		made.metric, made.threshold = metric{"AWS/SQS", "ApproximateAgeOfOldestMessage", []dimension{{"QueueName", from.QueueName()}}}, a.BehindAfter.Seconds()
+		made.metric, made.threshold = metric{"AWS/SQS", "ApproximateAgeOfOldestMessage",
+			[]dimension{{"QueueName", from.QueueName()}}}, a.BehindAfter.Seconds()
 	case awskinesis.IStream, awsdynamodb.ITable:
-		made.metric, made.threshold = lambdaMetric(a.function, "IteratorAge"), float64(a.BehindAfter.Milliseconds())
+		made.metric, made.threshold = lambdaMetric(a.function, "IteratorAge"),
+			float64(a.BehindAfter.Milliseconds())
 	case Kafka:
 		made.metric, made.threshold, made.periods = lambdaMetric(a.function, "OffsetLag"), kafkaLag, 3
 		made.description = fmt.Sprintf("%d records of a topic wait", kafkaLag)
 	default:
-		made.metric, made.threshold = lambdaMetric(a.function, "AsyncEventAge"), float64(a.BehindAfter.Milliseconds())
+		made.metric, made.threshold = lambdaMetric(a.function, "AsyncEventAge"),
+			float64(a.BehindAfter.Milliseconds())
 	}
 	return made
 }

@@ -43,12 +43,17 @@ func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 		"Objects": {From: awsevents.NewRule(scope, jsii.String("Rule"), &awsevents.RuleProps{EventPattern: &awsevents.EventPattern{Source: jsii.Strings("aws.s3")}}), Kind: "s3"},
 		"Clicks":  {From: awskinesis.NewStream(scope, jsii.String("Clicks"), nil), BatchSize: 500, BatchWindow: 2e9, Parallelization: 4},
 		"Files":   {From: awss3.NewBucket(scope, jsii.String("Files"), nil), Removed: true},
-		"Accounts": {From: awsdynamodb.NewTableV2(scope, jsii.String("Accounts"), &awsdynamodb.TablePropsV2{
-			PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"), Type: awsdynamodb.AttributeType_STRING}, DynamoStream: awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES,
-		})},
+		"Accounts": {From: awsdynamodb.NewTableV2(scope, jsii.String("Accounts"),
+			&awsdynamodb.TablePropsV2{
+				PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"),
+					Type: awsdynamodb.AttributeType_STRING},
+				DynamoStream: awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES,
+			})},
 		"Trades": {From: Kafka{
-			ClusterARN: jsii.String("arn:aws:kafka:eu-west-1:123456789012:cluster/trades/e9f754c6"), Topic: "trades", ConsumerGroup: "streamsort", Pollers: 1,
-			Access: []KafkaAccess{{"SASL_SCRAM_512_AUTH", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:AmazonMSK_trades-Ab12Cd"}},
+			ClusterARN: jsii.String("arn:aws:kafka:eu-west-1:123456789012:cluster/trades/e9f754c6"),
+			Topic:      "trades", ConsumerGroup: "streamsort", Pollers: 1,
+			Access: []KafkaAccess{{"SASL_SCRAM_512_AUTH",
+				"arn:aws:secretsmanager:eu-west-1:123456789012:secret:AmazonMSK_trades-Ab12Cd"}},
 		}},
 		"Logs": {From: Kafka{BootstrapServers: []string{"b-1.example.com:9096"}, Topic: "logs", Access: []KafkaAccess{{"VPC_SUBNET", "subnet:subnet-0a1b"}}}},
 	} {
@@ -61,7 +66,8 @@ func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 // are in testdata/sources.txt. Write it anew with -update, and look at the difference. Its failure
 // queue, and announcements, are within the stack's key; each alarm has a section in the runbook.
 func TestSources(t *testing.T) {
-	_, stack := sourcesStack(t, &Props{EncryptionKey: NewKey, AnnounceTopic: jsii.String("arn:aws:sns:eu-west-1:123456789012:people"), Shift: "AllAtOnce"})
+	_, stack := sourcesStack(t, &Props{EncryptionKey: NewKey,
+		AnnounceTopic: jsii.String("arn:aws:sns:eu-west-1:123456789012:people"), Shift: "AllAtOnce"})
 	plain, made := defaults(), written(stack.Stack)
 	for id, resource := range made.Resources {
 		if strings.HasPrefix(id, sourceID) && resource["Type"] == "AWS::CloudWatch::Alarm" {
@@ -74,7 +80,9 @@ func TestSources(t *testing.T) {
 		// The rights of a role are in its policy, a version is as its function.
 		if plain.Resources[id] != nil || slices.Contains([]string{
 			"AWS::IAM::Role", "AWS::Lambda::Version", "AWS::Logs::LogGroup", "AWS::SQS::QueuePolicy", "AWS::Logs::QueryDefinition", "AWS::Lambda::Alias",
-		}, resource["Type"].(string)) || !strings.Contains(id, sourceID) && resource["Type"] != "AWS::SNS::Subscription" && resource["Type"] != "Custom::S3BucketNotifications" && resource["Type"] != "AWS::Events::Rule" {
+		}, resource["Type"].(string)) ||
+			!strings.Contains(id, sourceID) && resource["Type"] != "AWS::SNS::Subscription" &&
+				resource["Type"] != "Custom::S3BucketNotifications" && resource["Type"] != "AWS::Events::Rule" {
 			continue
 		}
 		properties, _ := resource["Properties"].(object)
@@ -84,7 +92,8 @@ func TestSources(t *testing.T) {
 		delete(properties, "Code")
 		if variables, is := properties["Environment"].(object); is {
 			all := variables["Variables"].(object)
-			properties["Environment"] = object{"STREAMSORT_SOURCE": all["STREAMSORT_SOURCE"], "STREAMSORT_FAILURE_QUEUE": all["STREAMSORT_FAILURE_QUEUE"]}
+			properties["Environment"] = object{"STREAMSORT_SOURCE": all["STREAMSORT_SOURCE"],
+				"STREAMSORT_FAILURE_QUEUE": all["STREAMSORT_FAILURE_QUEUE"]}
 		}
 		text.WriteString(id + " " + resource["Type"].(string) + "\n  " + asText(t, properties) + "\n")
 	}
@@ -97,7 +106,9 @@ func TestAddSourceRefuses(t *testing.T) {
 	queue := awssqs.NewQueue(stack, jsii.String("Queue"), nil)
 	fifo := awssqs.NewQueue(stack, jsii.String("Fifo"), &awssqs.QueueProps{Fifo: jsii.Bool(true)})
 	bus := awsevents.NewEventBus(stack, jsii.String("Bus"), nil)
-	table := awsdynamodb.NewTable(stack, jsii.String("Table"), &awsdynamodb.TableProps{PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"), Type: awsdynamodb.AttributeType_STRING}})
+	table := awsdynamodb.NewTable(stack, jsii.String("Table"),
+		&awsdynamodb.TableProps{PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"),
+			Type: awsdynamodb.AttributeType_STRING}})
 	for want, from := range map[string]Source{
 		"a <nil> is no source; write in From a queue":            {},
 		"Function is no source; write in From a queue, a topic":  {From: function},

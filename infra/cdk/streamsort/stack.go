@@ -24,8 +24,10 @@ import (
 // Streamsort is all that makes one Streamsort, as a construct, with the parts that a caller may
 // want to grant access to or to watch.
 type Streamsort struct {
-	MessagesTable, CursorsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
-	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                       awslambda.Function
+	MessagesTable, CursorsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable,
+	ArrivalsTable awsdynamodb.TableV2
+	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction,
+	AckFunction awslambda.Function
 	// DedupTable is for functions of your own that use package dedup.
 	DedupTable awsdynamodb.TableV2
 	// ArchiveBucket is nil where no archive needs one.
@@ -221,8 +223,9 @@ func (s *Streamsort) removalPolicy() awscdk.RemovalPolicy {
 
 // suppression is a rule of cdk-nag that a resource breaks, and why it may.
 type suppression struct {
-	rule      string
-	appliesTo []any // the findings meant, where a rule has several: texts, or as cdk-nag writes a regular expression
+	rule string
+	// the findings meant, where a rule has several: texts, or as cdk-nag writes a regular expression
+	appliesTo []any
 	reason    string
 }
 

@@ -13,7 +13,8 @@ import (
 
 func (s *Streamsort) addTables() {
 	t := s.props.Tables
-	names := cursor.Names{Messages: t + "-messages", Cursors: t + "-cursors", Trouble: t + "-trouble", Arrivals: t + "-arrivals"}
+	names := cursor.Names{Messages: t + "-messages", Cursors: t + "-cursors", Trouble: t + "-trouble",
+		Arrivals: t + "-arrivals"}
 	tables := names.Tables()
 	s.MessagesTable = s.newTable("MessagesTable", tables[0])
 	s.CursorsTable = s.newTable("CursorsTable", tables[1])
@@ -62,8 +63,10 @@ func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamod
 	resource := s.nameResource(made, id)
 	if s.Key != nil {
 		// TableV2 would ask for a stack whose region is known.
-		resource.AddPropertyOverride(jsii.String("SSESpecification"), map[string]any{"SSEEnabled": true, "SSEType": "KMS"})
-		resource.AddPropertyOverride(jsii.String("Replicas.0.SSESpecification"), map[string]any{"KMSMasterKeyId": s.Key.KeyArn()})
+		resource.AddPropertyOverride(jsii.String("SSESpecification"),
+			map[string]any{"SSEEnabled": true, "SSEType": "KMS"})
+		resource.AddPropertyOverride(jsii.String("Replicas.0.SSESpecification"),
+			map[string]any{"KMSMasterKeyId": s.Key.KeyArn()})
 	}
 	return made
 }
@@ -86,7 +89,8 @@ func (s *Streamsort) bounded(props *awsdynamodb.TablePropsV2) {
 	if reads == nil && writes == nil {
 		return
 	}
-	props.Billing = awsdynamodb.Billing_OnDemand(&awsdynamodb.MaxThroughputProps{MaxReadRequestUnits: reads, MaxWriteRequestUnits: writes})
+	props.Billing = awsdynamodb.Billing_OnDemand(
+		&awsdynamodb.MaxThroughputProps{MaxReadRequestUnits: reads, MaxWriteRequestUnits: writes})
 	if props.GlobalSecondaryIndexes == nil {
 		return
 	}

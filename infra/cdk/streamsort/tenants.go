@@ -30,12 +30,15 @@ func (p Props) audiences() []string { return strings.Split(p.TenantAudience, ","
 
 // scope is what a token needs for a route of a class; empty: no scope.
 func (p Props) scope(c class) string {
-	return [...]string{produce: p.TenantProduceScope, consume: p.TenantConsumeScope, operate: p.TenantOperateScope}[c]
+	return [...]string{produce: p.TenantProduceScope, consume: p.TenantConsumeScope,
+		operate: p.TenantOperateScope}[c]
 }
 
 func (p Props) checkTenants(c *checker) {
 	required := []string{p.TenantIssuer, p.TenantAudience, p.TenantClaim}
-	switch given := slices.DeleteFunc(slices.Clone(required), func(s string) bool { return s == "" }); len(given) {
+	switch given := slices.DeleteFunc(slices.Clone(required), func(s string) bool {
+		return s == ""
+	}); len(given) {
 	case 0:
 		if p.TenantProduceScope+p.TenantConsumeScope+p.TenantOperateScope != "" {
 			c.fail("tenantProduceScope, tenantConsumeScope, tenantOperateScope",
@@ -44,14 +47,17 @@ func (p Props) checkTenants(c *checker) {
 		return
 	case len(required):
 	default:
-		c.fail("tenantIssuer, tenantAudience, tenantClaim", "are %q, %q and %q; write all three or none", p.TenantIssuer, p.TenantAudience, p.TenantClaim)
+		c.fail("tenantIssuer, tenantAudience, tenantClaim", "are %q, %q and %q; write all three or none",
+			p.TenantIssuer, p.TenantAudience, p.TenantClaim)
 		return
 	}
 	if !issuerURL.MatchString(p.TenantIssuer) {
 		c.fail("tenantIssuer", "is %q; write the iss of the tokens to the letter, a URL such as "+
 			"https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_example", p.TenantIssuer)
 	}
-	if slices.ContainsFunc(p.audiences(), func(a string) bool { return !claimText.MatchString(a) }) || len(p.audiences()) > maxAudiences {
+	if slices.ContainsFunc(p.audiences(), func(a string) bool {
+		return !claimText.MatchString(a)
+	}) || len(p.audiences()) > maxAudiences {
 		c.fail("tenantAudience", "is %q; write the aud (or client_id) of the tokens, or up to %d with commas and no blanks between", p.TenantAudience, maxAudiences)
 	}
 	if !claimText.MatchString(p.TenantClaim) {
@@ -73,15 +79,19 @@ func (p Props) checkTenants(c *checker) {
 // Settings and operations on consumers are there only under a scope of their own: a token that
 // every user of a tenant's has must not be enough to skip messages.
 func (s *Streamsort) addTenants() {
-	s.tenantAPI = s.newAPI("TenantApi", s.id+"-tenants", "Streamsort, for tenants: what their tokens' tenant has, and no more")
-	authorizer := awsapigatewayv2.NewCfnAuthorizer(s.scope, jsii.String("TenantAuthorizer"), &awsapigatewayv2.CfnAuthorizerProps{
-		ApiId: s.tenantAPI.Ref(), Name: jsii.String("tenants"), AuthorizerType: jsii.String("JWT"),
-		IdentitySource: jsii.Strings("$request.header.Authorization"),
-		JwtConfiguration: &awsapigatewayv2.CfnAuthorizer_JWTConfigurationProperty{
-			Issuer: &s.props.TenantIssuer, Audience: jsii.Strings(s.props.audiences()...),
-		},
+	s.tenantAPI = s.newAPI("TenantApi", s.id+"-tenants",
+		"Streamsort, for tenants: what their tokens' tenant has, and no more")
+	authorizer := awsapigatewayv2.NewCfnAuthorizer(s.scope, jsii.String("TenantAuthorizer"),
+		&awsapigatewayv2.CfnAuthorizerProps{
+			ApiId: s.tenantAPI.Ref(), Name: jsii.String("tenants"), AuthorizerType: jsii.String("JWT"),
+			IdentitySource: jsii.Strings("$request.header.Authorization"),
+			JwtConfiguration: &awsapigatewayv2.CfnAuthorizer_JWTConfigurationProperty{
+				Issuer: &s.props.TenantIssuer, Audience: jsii.Strings(s.props.audiences()...),
+			},
+		})
+	routes := slices.DeleteFunc(s.routes(), func(r route) bool {
+		return r.class == operate && s.props.scope(operate) == ""
 	})
-	routes := slices.DeleteFunc(s.routes(), func(r route) bool { return r.class == operate && s.props.scope(operate) == "" })
 	s.open(door{
 		prefix: "Tenant", api: s.tenantAPI, rate: s.props.APIRate, caller: "authorizer.claims.sub",
 		// What API Gateway refuses itself: all tenants feel it. What a function answers 429 is one

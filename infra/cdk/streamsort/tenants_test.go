@@ -9,7 +9,8 @@ import (
 
 // What operates is not there without a scope of its own.
 func TestTenantsDoNotOperate(t *testing.T) {
-	tmpl := synthesize("Orders", &Props{TenantIssuer: "https://tokens.example", TenantAudience: "shop", TenantClaim: "tenant"})
+	tmpl := synthesize("Orders", &Props{TenantIssuer: "https://tokens.example", TenantAudience: "shop",
+		TenantClaim: "tenant"})
 	routes := map[string]bool{}
 	for _, resource := range tmpl.Resources {
 		if resource["Type"] != "AWS::ApiGatewayV2::Route" {
@@ -20,7 +21,8 @@ func TestTenantsDoNotOperate(t *testing.T) {
 			routes[p["RouteKey"].(string)] = true
 		}
 	}
-	for _, key := range []string{"PUT /queues", "GET /operations", "POST /operations", "GET /endpoints", "PUT /endpoints", "DELETE /endpoints"} {
+	for _, key := range []string{"PUT /queues", "GET /operations", "POST /operations",
+		"GET /endpoints", "PUT /endpoints", "DELETE /endpoints"} {
 		check.That(t, !routes[key], "tenants have %s", key)
 	}
 	check.That(t, len(routes) == 12, "tenants have %d routes: %v", len(routes), routes)

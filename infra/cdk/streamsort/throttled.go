@@ -27,7 +27,8 @@ func (s *Streamsort) countThrottled(id string, api awsapigatewayv2.CfnApi, name,
 		FilterPattern: &pattern,
 		MetricTransformations: []any{&awslogs.CfnMetricFilter_MetricTransformationProperty{
 			MetricNamespace: jsii.String(accessNamespace), MetricName: &name, MetricValue: jsii.String("1"),
-			Dimensions: []any{&awslogs.CfnMetricFilter_DimensionProperty{Key: jsii.String("ApiId"), Value: jsii.String("$.apiId")}},
+			Dimensions: []any{&awslogs.CfnMetricFilter_DimensionProperty{Key: jsii.String("ApiId"),
+				Value: jsii.String("$.apiId")}},
 		}},
 	})
 }
@@ -35,5 +36,6 @@ func (s *Streamsort) countThrottled(id string, api awsapigatewayv2.CfnApi, name,
 // countWebhooksThrottled counts what senders were answered 429: one is enough for an alarm, as not
 // every sender repeats it.
 func (s *Streamsort) countWebhooksThrottled() {
-	s.countThrottled("WebhooksThrottled", s.api, webhooksThrottled, `{ $.status = "429" && $.routeKey = "POST `+webhookPath+`*" }`)
+	s.countThrottled("WebhooksThrottled", s.api, webhooksThrottled,
+		`{ $.status = "429" && $.routeKey = "POST `+webhookPath+`*" }`)
 }

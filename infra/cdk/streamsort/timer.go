@@ -38,13 +38,16 @@ func (s *Streamsort) addTimerQueue() {
 
 // addTimerMapping calls sweep with the wake-ups that are due.
 func (s *Streamsort) addTimerMapping() {
-	awslambda.NewCfnEventSourceMapping(s.scope, jsii.String("TimerMapping"), &awslambda.CfnEventSourceMappingProps{
-		FunctionName:          s.liveARN(s.SweepFunction),
-		EventSourceArn:        s.TimerQueue.QueueArn(),
-		BatchSize:             jsii.Number(timerBatch),
-		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
-		ScalingConfig:         &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: jsii.Number(timerCalls)},
-	})
+	awslambda.NewCfnEventSourceMapping(s.scope, jsii.String("TimerMapping"),
+		&awslambda.CfnEventSourceMappingProps{
+			FunctionName:          s.liveARN(s.SweepFunction),
+			EventSourceArn:        s.TimerQueue.QueueArn(),
+			BatchSize:             jsii.Number(timerBatch),
+			FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
+			ScalingConfig: &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
+				MaximumConcurrency: jsii.Number(timerCalls),
+			},
+		})
 }
 
 // sendWakeUps: tell the timer what is due when.
@@ -54,5 +57,6 @@ func (s *Streamsort) sendWakeUps() []awsiam.PolicyStatement {
 
 // takeWakeUps: what the timer's event source mapping does under the function's role.
 func (s *Streamsort) takeWakeUps() []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())}
+	return []awsiam.PolicyStatement{allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes",
+		"sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())}
 }

@@ -45,8 +45,9 @@ const (
 // the first failed one on are repeated.
 func (s *Streamsort) addSortMapping() {
 	s.addMapping("SortMapping", mapping{
-		called: s.liveARN(s.SortFunction), table: s.MessagesTable, filters: []string{`{"eventName":["INSERT"]}`},
-		reads: s.props.Functions["sort"],
+		called: s.liveARN(s.SortFunction), table: s.MessagesTable,
+		filters: []string{`{"eventName":["INSERT"]}`},
+		reads:   s.props.Functions["sort"],
 	})
 }
 
@@ -124,7 +125,9 @@ func (s *Streamsort) addMapping(id string, m mapping) {
 		MaximumRetryAttempts:           jsii.Number(streamRetries),
 		MaximumRecordAgeInSeconds:      jsii.Number(maxRecordAge.Seconds()),
 		DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
-			OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: s.FailureQueue.QueueArn()},
+			OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{
+				Destination: s.FailureQueue.QueueArn(),
+			},
 		},
 		FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
 			Filters: filters,
@@ -155,18 +158,20 @@ func (s *Streamsort) addSweepSchedule() {
 		},
 	})
 	boundCalls(s.scope, "SweepCalls", s.live[s.SweepFunction], sweepCalls, 0, nil)
-	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
-		Action:       jsii.String("lambda:InvokeFunction"),
-		FunctionName: s.liveARN(s.SweepFunction),
-		Principal:    jsii.String("events.amazonaws.com"),
-		SourceArn:    rule.AttrArn(),
-	})
+	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"),
+		&awslambda.CfnPermissionProps{
+			Action:       jsii.String("lambda:InvokeFunction"),
+			FunctionName: s.liveARN(s.SweepFunction),
+			Principal:    jsii.String("events.amazonaws.com"),
+			SourceArn:    rule.AttrArn(),
+		})
 }
 
 // boundCalls bounds how often an asynchronous call of a function by its alias is repeated that
 // failed, and how old one may get that could not be made. failures, if not nil, is the ARN of where
 // those go that are given up.
-func boundCalls(scope constructs.Construct, id string, live awslambda.Alias, age time.Duration, repeats int, failures *string) {
+func boundCalls(scope constructs.Construct, id string, live awslambda.Alias, age time.Duration,
+	repeats int, failures *string) {
 	props := &awslambda.CfnEventInvokeConfigProps{
 		FunctionName:             live.Lambda().FunctionName(),
 		Qualifier:                live.AliasName(),

@@ -27,9 +27,11 @@ func (s *Streamsort) addFunctionURL() {
 	if !s.props.FunctionURL {
 		return
 	}
-	s.urlAlias = s.newAlias(enqueueURL+"Alias", urlAlias, "What the function URL calls: it answers POST /messages, and nothing else", s.EnqueueFunction)
+	s.urlAlias = s.newAlias(enqueueURL+"Alias", urlAlias,
+		"What the function URL calls: it answers POST /messages, and nothing else", s.EnqueueFunction)
 	s.url = awslambda.NewCfnUrl(s.scope, jsii.String("EnqueuePutUrl"), &awslambda.CfnUrlProps{
-		AuthType: jsii.String("AWS_IAM"), TargetFunctionArn: s.EnqueueFunction.FunctionArn(), Qualifier: jsii.String(urlAlias),
+		AuthType: jsii.String("AWS_IAM"), TargetFunctionArn: s.EnqueueFunction.FunctionArn(),
+		Qualifier: jsii.String(urlAlias),
 	})
 	// The name of the alias is a text: nothing else says that it has to be there before.
 	s.url.Node().AddDependency(s.urlAlias)
@@ -42,8 +44,10 @@ func (s *Streamsort) grantURL(grantee awsiam.IGrantable) {
 		return
 	}
 	function := s.urlAlias.AliasRef().AliasArn
-	request, call := allow([]string{"lambda:InvokeFunctionUrl"}, function), allow([]string{"lambda:InvokeFunction"}, function)
-	request.AddCondition(jsii.String("StringEquals"), map[string]string{"lambda:FunctionUrlAuthType": "AWS_IAM"})
+	request, call := allow([]string{"lambda:InvokeFunctionUrl"}, function),
+		allow([]string{"lambda:InvokeFunction"}, function)
+	request.AddCondition(jsii.String("StringEquals"),
+		map[string]string{"lambda:FunctionUrlAuthType": "AWS_IAM"})
 	call.AddCondition(jsii.String("Bool"), map[string]string{"lambda:InvokedViaFunctionUrl": "true"})
 	grantee.GrantPrincipal().AddToPrincipalPolicy(request)
 	grantee.GrantPrincipal().AddToPrincipalPolicy(call)

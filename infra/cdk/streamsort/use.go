@@ -28,7 +28,8 @@ const maxReaders = 2
 //
 // It is an error where two functions, process among them, read the stream already: pass more
 // readers to delivery.OnStream, or let process deliver.
-func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers ...Consumer) error {
+func (s *Streamsort) AddConsumer(id string, function awslambda.Function,
+	readers ...Consumer) error {
 	if s.readers == maxReaders {
 		return fmt.Errorf("consumer %s: two functions read the cursors' stream, which is all it can have; "+
 			"pass more readers to delivery.OnStream in one of them, or let process deliver (AddSink)", id)
@@ -44,7 +45,8 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	}
 	// Package dedup does all with its table but list it.
 	deduplicate := on(s.DedupTable, "GetItem", "PutItem", "UpdateItem")
-	statements := append(s.deliverAccess(), deduplicate, s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
+	statements := append(s.deliverAccess(), deduplicate, s.readStream(s.CursorsTable),
+		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
 	statements = slices.Concat(statements, s.sendWakeUps(), s.useKey("dynamodb", "sqs"))
 	if tracks(readers) {
 		environment["STREAMSORT_CHAINS_TABLE"] = s.ChainsTable.TableName()
@@ -115,7 +117,8 @@ func (s *Streamsort) grant(grantee awsiam.IGrantable, action string, resource *s
 // routeARN is what a caller of an API's route needs to be allowed to invoke.
 func (s *Streamsort) routeARN(api awsapigatewayv2.CfnApi, method, path string) *string {
 	return awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
-		Service: jsii.String("execute-api"), Resource: api.Ref(), ResourceName: jsii.String("*/" + method + path),
+		Service: jsii.String("execute-api"), Resource: api.Ref(),
+		ResourceName: jsii.String("*/" + method + path),
 	})
 }
 

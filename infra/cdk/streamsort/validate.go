@@ -21,9 +21,10 @@ import (
 var (
 	stackID      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
 	tablesPrefix = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,240}$`)
-	functionARN  = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_:$-]{1,170}$`)
-	topicARN     = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
-	busName      = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
+	functionARN  = regexp.MustCompile(
+		`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_:$-]{1,170}$`)
+	topicARN = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
+	busName  = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
 )
 
 // validate reports every property that is out of its bounds. All defaults are filled in.
@@ -62,7 +63,8 @@ func (p Props) checkTables(c *checker) {
 
 func (p Props) checkQueues(c *checker) {
 	p.checkQueueSettings(c)
-	if *p.Retention != 0 && (*p.Retention < cursor.MinRetention || *p.Retention > cursor.MaxRetention) {
+	if *p.Retention != 0 &&
+		(*p.Retention < cursor.MinRetention || *p.Retention > cursor.MaxRetention) {
 		c.fail("retention", "is %s; write a duration from %s to %s, or 0 to keep messages for ever",
 			text(*p.Retention), text(cursor.MinRetention), text(cursor.MaxRetention))
 	}
@@ -122,7 +124,8 @@ func (p Props) checkSweep(c *checker) {
 	between(c, "lagAfter", p.LagAfter, time.Minute, 365*24*time.Hour)
 	p.checkTopic(c, "announceTopic", *p.AnnounceTopic)
 	p.checkTopic(c, "pageTopic", *p.PageTopic)
-	if function := *p.AnnounceFunction; function != "" && !*awscdk.Token_IsUnresolved(function) && !functionARN.MatchString(function) {
+	if function := *p.AnnounceFunction; function != "" && !*awscdk.Token_IsUnresolved(function) &&
+		!functionARN.MatchString(function) {
 		c.fail("announceFunction", "is %q; write the ARN of a function, such as arn:aws:lambda:eu-west-1:123456789012:function:people", function)
 	}
 	if *p.EventBus != "" && !busName.MatchString(*p.EventBus) {
@@ -144,7 +147,8 @@ func (p Props) checkVPC(c *checker) {
 		{"vpcSecurityGroups", p.VPC.SecurityGroups, "sg", p.VPC.Subnets},
 	} {
 		for _, id := range strings.Split(list.ids, ",") {
-			if !*awscdk.Token_IsUnresolved(id) && !strings.HasPrefix(id, list.kind+"-") && list.ids+list.other != "" {
+			if !*awscdk.Token_IsUnresolved(id) && !strings.HasPrefix(id, list.kind+"-") &&
+				list.ids+list.other != "" {
 				c.fail(list.field, "is %q; write ids such as %s-0a1b2c with commas and no blanks between, "+
 					"both vpcSubnets and vpcSecurityGroups", list.ids, list.kind)
 				break

@@ -109,7 +109,8 @@ func (p Props) readWebhooks() ([]Webhook, error) {
 // webhooksFile is what webhook is configured by: the file's text, and the variables that hold the
 // ARNs which are known after the deployment only. No webhooks make no file. sources are what the
 // function reads in it.
-func webhooksFile(all []Webhook) (text string, variables map[string]string, sources []webhook.Source, err error) {
+func webhooksFile(all []Webhook) (text string, variables map[string]string,
+	sources []webhook.Source, err error) {
 	if len(all) == 0 {
 		return "", nil, nil, nil
 	}
@@ -140,7 +141,10 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string, sour
 	if err != nil {
 		return "", nil, nil, err
 	}
-	sources, err = webhook.Read(raw, func(name string) (string, bool) { value, ok := looks[name]; return value, ok })
+	sources, err = webhook.Read(raw, func(name string) (string, bool) {
+		value, ok := looks[name]
+		return value, ok
+	})
 	return string(raw), variables, sources, err
 }
 
@@ -195,7 +199,9 @@ func (s *Streamsort) webhookAccess(sources []webhook.Source) []awsiam.PolicyStat
 	for i, w := range sources {
 		reach[i] = w.Mapping
 	}
-	statements := s.storeIn(slices.ContainsFunc(sources, func(w webhook.Source) bool { return w.Numbered() }), reach...)
+	statements := s.storeIn(slices.ContainsFunc(sources, func(w webhook.Source) bool {
+		return w.Numbered()
+	}), reach...)
 	for _, w := range s.props.Webhooks {
 		statements = append(statements, readSecret(*w.Secret))
 		if w.VerifyToken != nil {
@@ -262,26 +268,29 @@ func (s *Streamsort) addWebhookRoutes() {
 			}
 			used[method] = true
 			key := method + " " + webhookPath + w.Name
-			route := awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(idOf(method)+"Webhooks"+idPart(w.Name)+"Route"), &awsapigatewayv2.CfnRouteProps{
-				ApiId: s.api.Ref(), RouteKey: &key, AuthorizationType: jsii.String("NONE"), Target: target,
-			})
+			route := awsapigatewayv2.NewCfnRoute(s.scope,
+				jsii.String(idOf(method)+"Webhooks"+idPart(w.Name)+"Route"), &awsapigatewayv2.CfnRouteProps{
+					ApiId: s.api.Ref(), RouteKey: &key, AuthorizationType: jsii.String("NONE"), Target: target,
+				})
 			suppress(route, suppression{
 				rule:   "AwsSolutions-APIG4",
 				reason: "Senders such as GitHub cannot sign for IAM: the function takes nothing that the sender's own secret has not signed.",
 			})
-			throttles[key] = map[string]any{"ThrottlingRateLimit": s.props.WebhookRate, "ThrottlingBurstLimit": s.props.WebhookRate}
+			throttles[key] = map[string]any{"ThrottlingRateLimit": s.props.WebhookRate,
+				"ThrottlingBurstLimit": s.props.WebhookRate}
 			s.stage.AddResourceDependency(route, nil) // its settings name the route
 		}
 	}
 	s.stage.SetRouteSettings(throttles)
 	// One for all of a method: 50 would not fit into the alias's policy.
 	for _, method := range slices.Sorted(maps.Keys(used)) {
-		awslambda.NewCfnPermission(s.scope, jsii.String(idOf(method)+"WebhooksPermission"), &awslambda.CfnPermissionProps{
-			Action:       jsii.String("lambda:InvokeFunction"),
-			FunctionName: s.liveARN(s.WebhookFunction),
-			Principal:    jsii.String("apigateway.amazonaws.com"),
-			SourceArn:    s.routeARN(s.api, method, webhookPath+"*"),
-		})
+		awslambda.NewCfnPermission(s.scope, jsii.String(idOf(method)+"WebhooksPermission"),
+			&awslambda.CfnPermissionProps{
+				Action:       jsii.String("lambda:InvokeFunction"),
+				FunctionName: s.liveARN(s.WebhookFunction),
+				Principal:    jsii.String("apigateway.amazonaws.com"),
+				SourceArn:    s.routeARN(s.api, method, webhookPath+"*"),
+			})
 	}
 }
 

@@ -33,8 +33,10 @@ func Start(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(filepath.Join(unpacked, "chromium")),
 		// It runs as the user who tests, also as root, and shows nothing but our own page.
-		chromedp.WSURLReadTimeout(10*time.Minute), chromedp.NoSandbox, chromedp.Flag("no-zygote", true), chromedp.DisableGPU,
-		chromedp.Env("LD_LIBRARY_PATH="+filepath.Join(unpacked, "al2023", "lib"), "FONTCONFIG_PATH="+filepath.Join(unpacked, "fonts")),
+		chromedp.WSURLReadTimeout(10*time.Minute), chromedp.NoSandbox, chromedp.Flag("no-zygote", true),
+		chromedp.DisableGPU,
+		chromedp.Env("LD_LIBRARY_PATH="+filepath.Join(unpacked, "al2023", "lib"),
+			"FONTCONFIG_PATH="+filepath.Join(unpacked, "fonts")),
 	)
 	allocator, stop := chromedp.NewExecAllocator(ctx, options...)
 	first, cancel := chromedp.NewContext(allocator)
@@ -59,8 +61,10 @@ func unpack(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(filepath.Join(installed, "node_modules", "@sparticuz")); errors.Is(err, fs.ErrNotExist) {
-		return "", errors.New("the browser is not installed: run `make deps ALL=1` in the project's folder")
+	if _, err := os.Stat(filepath.Join(installed, "node_modules", "@sparticuz")); errors.Is(err,
+		fs.ErrNotExist) {
+		return "",
+			errors.New("the browser is not installed: run `make deps ALL=1` in the project's folder")
 	}
 	sum := sha256.Sum256(lock)
 	folder, err := cache.Folder(filepath.Join("browsers", fmt.Sprintf("chromium-%x", sum[:6])))
@@ -74,7 +78,8 @@ func unpack(ctx context.Context) (string, error) {
 		if said, err := node.CombinedOutput(); err != nil {
 			return fmt.Errorf("unpack the browser: %w\n%s", err, said)
 		}
-		return os.WriteFile(filepath.Join(half, "fonts", "fonts.conf"), fmt.Appendf(nil, fontsConf, folder), 0o600)
+		return os.WriteFile(filepath.Join(half, "fonts", "fonts.conf"),
+			fmt.Appendf(nil, fontsConf, folder), 0o600)
 	})
 }
 

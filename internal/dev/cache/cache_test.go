@@ -22,7 +22,9 @@ func TestMake(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if err := Make(folder, folder, func(half string) error { return errors.Join(fill("half")(half), broken) }); !errors.Is(err, broken) {
+	if err := Make(folder, folder, func(half string) error {
+		return errors.Join(fill("half")(half), broken)
+	}); !errors.Is(err, broken) {
 		t.Fatalf("error %v", err)
 	}
 	check.Is(t, len(check.Get(os.ReadDir(filepath.Dir(folder)))), 0)

@@ -36,7 +36,8 @@ func Open(root string) (*CLI, error) {
 	pinned := project.DevDependencies["aws-cdk"] + project.Dependencies["aws-cdk"]
 	installed := filepath.Join(folder, "node_modules", "aws-cdk")
 	var command struct{ Version string }
-	if err := readJSON(filepath.Join(installed, "package.json"), &command); errors.Is(err, os.ErrNotExist) {
+	if err := readJSON(filepath.Join(installed, "package.json"), &command); errors.Is(err,
+		os.ErrNotExist) {
 		return nil, errors.New("the CDK command is not installed: run npm ci in infra/cdk")
 	} else if err != nil {
 		return nil, err

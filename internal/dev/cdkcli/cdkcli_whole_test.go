@@ -25,11 +25,13 @@ func TestRun(t *testing.T) {
 		{"This CDK CLI is not compatible. Maximum schema version supported is 43.x.x, but found 54.0.0", "1", "too old for what the app writes"},
 	} {
 		var stdout, stderr bytes.Buffer
-		err := cli.Run(t.Context(), Call{Args: []string{c.said, c.code}, Stdout: &stdout, Stderr: &stderr})
+		err := cli.Run(t.Context(),
+			Call{Args: []string{c.said, c.code}, Stdout: &stdout, Stderr: &stderr})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.said, err, c.want)
 		}
-		if !strings.HasSuffix(strings.TrimSpace(stdout.String()), "infra/cdk") || strings.TrimSpace(stderr.String()) != c.said {
+		if !strings.HasSuffix(strings.TrimSpace(stdout.String()), "infra/cdk") ||
+			strings.TrimSpace(stderr.String()) != c.said {
 			t.Errorf("%s: %q and %q came through", c.said, &stdout, &stderr)
 		}
 	}

@@ -61,8 +61,8 @@ func TestParentKilled(t *testing.T) {
 	})
 }
 
-// TestServe: a server that ends before it answers, as where its port is taken, is started again. One
-// that always ends is given up, with what it said.
+// TestServe: a server that ends before it answers, as where its port is taken, is started again.
+// One that always ends is given up, with what it said.
 func TestServe(t *testing.T) {
 	started := 0
 	script := "echo trial $0; test $0 = 2 && exec sleep 1000"
@@ -83,7 +83,9 @@ func TestServe(t *testing.T) {
 	how, ended := s.Ended()
 	check.That(t, ended && strings.Contains(how, "killed"), "%t, %s", ended, how)
 	started, script = 0, "echo trial $0"
-	_, err := Serve(t.Context(), command, func(context.Context) error { return errors.New("no answer") })
+	_, err := Serve(t.Context(), command, func(context.Context) error {
+		return errors.New("no answer")
+	})
 	check.Need(t, err != nil && started == 3, "%v after %d starts", err, started)
 	check.That(t, strings.Contains(err.Error(), "trial 3"), "%v", err)
 }

@@ -78,7 +78,8 @@ type bench struct {
 }
 
 // is checks an answer's outcome, and its reason: none where none is given.
-func (b *bench) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) delivery.Answer {
+func (b *bench) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer,
+	error) delivery.Answer {
 	return func(a delivery.Answer, err error) delivery.Answer {
 		b.Helper()
 		check.Need(b, err == nil, "%s: %v", what, err)
@@ -110,7 +111,8 @@ func (b *bench) commit(a delivery.Answer) {
 // has checks a batch's range and messages.
 func (b *bench) has(a delivery.Answer, from, to int64) {
 	b.Helper()
-	ok := a.From == from && a.To == to && int64(len(a.Messages)) == to-from && a.Queue == "q" && a.Consumer == "c"
+	ok := a.From == from && a.To == to && int64(len(a.Messages)) == to-from && a.Queue == "q" &&
+		a.Consumer == "c"
 	for i, m := range a.Messages {
 		ok = ok && m.Seq == from+1+int64(i) && string(m.Body) == fmt.Sprint(m.Seq)
 	}
@@ -143,10 +145,12 @@ func testWhole(b *bench) {
 func testList(b *bench) {
 	b.Put(3)
 	for range 2 { // it claims nothing
-		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c", MaxMessages: 2})), 0, 2)
+		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(),
+			delivery.Request{Queue: "q", Consumer: "c", MaxMessages: 2})), 0, 2)
 	}
 	b.has(b.claim("r1", 3), 0, 3)
-	b.is("list while a claim is in flight", delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
+	b.is("list while a claim is in flight",
+		delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 }
 
 func testListed(b *bench) {
@@ -176,7 +180,8 @@ func testNothing(b *bench) {
 	b.prepare(a)
 	b.commit(a)
 	b.is("claim", delivery.Empty)(b.Claims.Claim(b.Context(), request("r2", 1)))
-	b.is("list", delivery.Empty)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
+	b.is("list",
+		delivery.Empty)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 }
 
 func testBounds(b *bench) {
@@ -194,9 +199,11 @@ func testSameRequest(b *bench) {
 	b.has(again, 0, 2)
 	check.That(b, again.Held() == first.Held(), "token %v, and again %v", first.Token, again.Token)
 	b.prepare(first)
-	b.is("claim again after its prepare", delivery.InDoubt, delivery.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
+	b.is("claim again after its prepare", delivery.InDoubt,
+		delivery.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
 	b.commit(first)
-	b.is("claim again after its end", delivery.Committed)(b.Claims.Claim(b.Context(), request("r1", 2)))
+	b.is("claim again after its end",
+		delivery.Committed)(b.Claims.Claim(b.Context(), request("r1", 2)))
 }
 
 func testBusy(b *bench) {
@@ -221,11 +228,16 @@ func testCancelled(b *bench) {
 	b.has(taken, 0, 2) // once more as it was
 	check.That(b, taken.Attempt == 2, "attempt %d, want 2", taken.Attempt)
 	for range 2 {
-		b.is("prepare of the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
-		b.is("commit of the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
-		b.is("abort of the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
-		b.is("settling the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), delivery.Aborted, "late"))
-		b.is("extending the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
+		b.is("prepare of the old one", delivery.Lost,
+			delivery.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
+		b.is("commit of the old one", delivery.Lost,
+			delivery.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
+		b.is("abort of the old one", delivery.Lost,
+			delivery.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
+		b.is("settling the old one", delivery.Lost,
+			delivery.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), delivery.Aborted, "late"))
+		b.is("extending the old one", delivery.Lost,
+			delivery.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
 	}
 	b.prepare(taken)
 	b.commit(taken)
@@ -259,8 +271,10 @@ func testAborted(b *bench) {
 	b.Pass(2 * time.Second)
 	again := b.claim("r3", 2)
 	b.has(again, 0, 2)
-	b.is("prepare of the aborted one", delivery.Lost, delivery.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
-	b.is("commit of the aborted one", delivery.Lost, delivery.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("prepare of the aborted one", delivery.Lost,
+		delivery.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
+	b.is("commit of the aborted one", delivery.Lost,
+		delivery.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
 	b.is("abort again", delivery.OK)(b.Claims.Abort(b.Context(), again.Held(), "no such account"))
 	b.Pass(11 * time.Second)
 	b.has(b.claim("r4", 2), 0, 1)
@@ -283,19 +297,24 @@ func testInDoubt(b *bench) {
 		b.Put(1)
 		a := b.claim(fmt.Sprint("r", i), 1)
 		b.prepare(a)
-		b.is("a bare abort", delivery.InDoubt, delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+		b.is("a bare abort", delivery.InDoubt,
+			delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
 		b.Pass(time.Minute + time.Second)
-		doubt := b.is("claim", delivery.InDoubt, delivery.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
-		check.That(b, doubt.Held() == a.Held() && doubt.From == a.From && doubt.To == a.To && len(doubt.Messages) <= 0,
+		doubt := b.is("claim", delivery.InDoubt,
+			delivery.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
+		check.That(b, doubt.Held() == a.Held() && doubt.From == a.From && doubt.To == a.To &&
+			len(doubt.Messages) <= 0,
 			"%+v; want the claim of %v", doubt, a.Token)
 		for range 2 {
 			b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
 		}
-		other, answered, reason := delivery.TokenOutcome(delivery.Aborted), delivery.Outcome(delivery.Committed), ""
+		other, answered, reason := delivery.TokenOutcome(delivery.Aborted),
+			delivery.Outcome(delivery.Committed), ""
 		if outcome == delivery.Aborted {
 			other, answered, reason = delivery.Committed, delivery.Lost, delivery.Aborted
 		}
-		b.is("settle otherwise", answered, reason)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
+		b.is("settle otherwise", answered,
+			reason)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
 		b.Pass(time.Minute)
 	}
 	b.has(b.claim("again", 1), 1, 2)
@@ -305,7 +324,8 @@ func testWrongOrder(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
 	b.is("commit before the prepare", delivery.Busy, "STARTED")(b.Claims.Commit(b.Context(), a.Held()))
-	b.is("settle as committed before it", delivery.Busy, "STARTED")(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, ""))
+	b.is("settle as committed before it", delivery.Busy,
+		"STARTED")(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, ""))
 	b.prepare(a)
 	b.commit(a)
 }
@@ -313,7 +333,8 @@ func testWrongOrder(b *bench) {
 func testOtherTokens(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
-	for _, token := range []delivery.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"}, {N: 9, Req: "r9"}} {
+	for _, token := range []delivery.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"},
+		{N: 9, Req: "r9"}} {
 		h := delivery.Held{Queue: "q", Consumer: "c", Token: token}
 		b.is("prepare", delivery.Lost, "FOREIGN")(b.Claims.Prepare(b.Context(), h))
 		b.is("extend", delivery.Lost, "FOREIGN")(b.Claims.Extend(b.Context(), h, 0))
@@ -323,10 +344,14 @@ func testOtherTokens(b *bench) {
 	}
 	b.prepare(a)
 	b.commit(a)
-	forged := delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: a.Token.N, Req: "forged"}}
-	b.is("prepare under an ended number", delivery.Lost, "FOREIGN")(b.Claims.Prepare(b.Context(), forged))
-	b.is("commit under an ended number", delivery.Lost, "FOREIGN")(b.Claims.Commit(b.Context(), forged))
-	b.is("settle under an ended number", delivery.Lost, "FOREIGN")(b.Claims.Settle(b.Context(), forged, delivery.Aborted, "why"))
+	forged := delivery.Held{Queue: "q", Consumer: "c",
+		Token: delivery.Token{N: a.Token.N, Req: "forged"}}
+	b.is("prepare under an ended number", delivery.Lost,
+		"FOREIGN")(b.Claims.Prepare(b.Context(), forged))
+	b.is("commit under an ended number", delivery.Lost,
+		"FOREIGN")(b.Claims.Commit(b.Context(), forged))
+	b.is("settle under an ended number", delivery.Lost,
+		"FOREIGN")(b.Claims.Settle(b.Context(), forged, delivery.Aborted, "why"))
 }
 
 func testForgotten(b *bench) {
@@ -342,7 +367,8 @@ func testForgotten(b *bench) {
 	}
 	b.is("prepare", delivery.Lost, "FORGOTTEN")(b.Claims.Prepare(b.Context(), first.Held()))
 	b.is("commit", delivery.Lost, "FORGOTTEN")(b.Claims.Commit(b.Context(), first.Held()))
-	b.is("settle", delivery.Lost, "FORGOTTEN")(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
+	b.is("settle", delivery.Lost,
+		"FORGOTTEN")(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
 }
 
 func (b *bench) refused(field string, err error) {
@@ -393,7 +419,9 @@ func testNotThere(b *bench) {
 	r := request("r1", 1)
 	r.Consumer = "other"
 	check.Fails(b, check.Err(b.Claims.Claim(b.Context(), r)), delivery.ErrNoConsumer)
-	check.Fails(b, check.Err(b.Claims.List(b.Context(), delivery.Request{Queue: "other", Consumer: "c"})), delivery.ErrNoConsumer)
+	check.Fails(b,
+		check.Err(b.Claims.List(b.Context(), delivery.Request{Queue: "other", Consumer: "c"})),
+		delivery.ErrNoConsumer)
 	h := delivery.Held{Queue: "q", Consumer: "other", Token: delivery.Token{N: 1, Req: "r"}}
 	for what, call := range map[string]func() (delivery.Answer, error){
 		"prepare": func() (delivery.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
@@ -418,7 +446,8 @@ func testCreate(b *bench) {
 			"%+v, %v; want both messages", a, err)
 	}
 	var wrong *cursor.InvalidError
-	if err := b.Claims.Create(b.Context(), "q", ""); !errors.As(err, &wrong) || wrong.Field != "consumer" {
+	if err := b.Claims.Create(b.Context(), "q", ""); !errors.As(err, &wrong) ||
+		wrong.Field != "consumer" {
 		b.Errorf("error %v, want that the consumer is invalid", err)
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-func (b *bench) goOn(a delivery.Answer, r delivery.Request, commit, claim delivery.Outcome) delivery.Answer {
+func (b *bench) goOn(a delivery.Answer, r delivery.Request,
+	commit, claim delivery.Outcome) delivery.Answer {
 	b.Helper()
 	done, next := check.Get2(b.Claims.CommitAndClaim(b.Context(), a.Held(), r))
 	check.Need(b, done.Outcome == commit && next.Outcome == claim,
-		"commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome, commit, claim, done, next)
+		"commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome, commit, claim,
+		done, next)
 	return next
 }
 
@@ -22,13 +24,15 @@ func testCommitAndClaim(b *bench) {
 	b.prepare(first)
 	second := b.goOn(first, request("r2", 2), delivery.OK, delivery.OK)
 	b.has(second, 2, 4)
-	check.That(b, second.Token == (delivery.Token{N: 2, Req: "r2"}) && second.Attempt == 1 && second.Committed == 1 && !second.Until.IsZero(),
+	check.That(b, second.Token == (delivery.Token{N: 2, Req: "r2"}) && second.Attempt == 1 &&
+		second.Committed == 1 && !second.Until.IsZero(),
 		"%+v; want a claim like any other", second)
 	b.Put(1)
 	again := b.goOn(first, request("r2", 9), delivery.OK, delivery.OK)
 	b.has(again, 2, 4)
 	b.is("commit of the first", delivery.OK)(b.Claims.Commit(b.Context(), first.Held()))
-	b.has(b.is("claim under the same request", delivery.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
+	b.has(b.is("claim under the same request",
+		delivery.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
 	b.prepare(second)
 	b.goOn(first, request("r2", 9), delivery.OK, delivery.InDoubt)
 	third := b.goOn(second, request("r3", 9), delivery.OK, delivery.OK)
@@ -69,6 +73,7 @@ func testCommitFailsAndClaim(b *bench) {
 	b.Pass(time.Minute + time.Second)
 	b.has(b.claim("r3", 1), 0, 1)
 	b.goOn(first, request("r2", 1), delivery.Lost, "")
-	_, _, err := b.Claims.CommitAndClaim(b.Context(), first.Held(), request(strings.Repeat("r", 65), 1))
+	_, _, err := b.Claims.CommitAndClaim(b.Context(), first.Held(),
+		request(strings.Repeat("r", 65), 1))
 	b.refused("request", err)
 }

@@ -45,18 +45,23 @@ func testReplies(b *bench) {
 	for i, id := range []string{"r1", "r2"} {
 		a := b.claim(id, 1)
 		b.prepare(a)
-		replies := slices.Concat(to("x", fmt.Sprint(i, "a")), to("y", fmt.Sprint(i, "b")), to("x", fmt.Sprint(i, "c")))
-		replies[0].ID, replies[0].ContentType, replies[0].Attributes = "named"+id, "text/plain", map[string]string{"k": "v"}
-		replies[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
+		replies := slices.Concat(to("x", fmt.Sprint(i, "a")), to("y", fmt.Sprint(i, "b")),
+			to("x", fmt.Sprint(i, "c")))
+		replies[0].ID, replies[0].ContentType, replies[0].Attributes = "named"+id, "text/plain",
+			map[string]string{"k": "v"}
+		replies[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+			State: "a=1"}
 		for range 2 {
 			b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 		}
-		b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "", replies...))
+		b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "",
+			replies...))
 	}
 	b.arrived("x", "0a", "0c", "1a", "1c")
 	b.arrived("y", "0b", "1b")
 	first := b.Arrived("x")[0]
-	if first.ID != "namedr1" || first.ContentType != "text/plain" || first.Attributes["k"] != "v" || len(first.Attributes) != 1 || first.Trace.State != "a=1" {
+	if first.ID != "namedr1" || first.ContentType != "text/plain" || first.Attributes["k"] != "v" ||
+		len(first.Attributes) != 1 || first.Trace.State != "a=1" {
 		b.Errorf("%+v", first)
 	}
 }
@@ -67,7 +72,8 @@ func testRepliesAndNext(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	for range 2 {
-		done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), request("r2", 1), to("x", "1")...)
+		done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), request("r2", 1),
+			to("x", "1")...)
 		b.is("commit", delivery.OK)(done, err)
 		b.has(next, 1, 2)
 		b.arrived("x", "1")
@@ -78,7 +84,8 @@ func testRepliesAndNext(b *bench) {
 		b.Errorf("claimed %+v", next)
 	}
 	b.is("prepare", delivery.OK)(b.Claims.Prepare(b.Context(), second))
-	done, next, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), at(200_000, to("n", "far")[0]))
+	done, next, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1),
+		at(200_000, to("n", "far")[0]))
 	if b.is("commit", delivery.Full)(done, err); next.Outcome != "" {
 		b.Errorf("claimed %+v", next)
 	}
@@ -106,14 +113,21 @@ func testNumberedReplies(b *bench) {
 func testRepliesOfNoCommit(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("not prepared", delivery.Busy, "STARTED")(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.is("not prepared", delivery.Busy,
+		"STARTED")(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.Pass(2 * time.Minute)
 	second := b.claim("r2", 1)
-	b.is("cancelled", delivery.Lost, delivery.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.is("cancelled", delivery.Lost,
+		delivery.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.prepare(second)
-	b.is("aborted by its marker", delivery.OK)(b.Claims.Settle(b.Context(), second.Held(), delivery.Aborted, "why"))
-	b.is("aborted", delivery.Lost, delivery.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
-	b.is("foreign", delivery.Lost, "FOREIGN")(b.Claims.Settle(b.Context(), delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 9, Req: "r"}}, delivery.Committed, "", to("x", "no")...))
+	b.is("aborted by its marker",
+		delivery.OK)(b.Claims.Settle(b.Context(), second.Held(), delivery.Aborted, "why"))
+	b.is("aborted", delivery.Lost,
+		delivery.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
+	b.is("foreign", delivery.Lost,
+		"FOREIGN")(b.Claims.Settle(b.Context(),
+		delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 9, Req: "r"}},
+		delivery.Committed, "", to("x", "no")...))
 	b.arrived("x")
 }
 
@@ -124,7 +138,8 @@ func testRepliesInDoubt(b *bench) {
 	b.prepare(a)
 	b.Pass(2 * time.Minute)
 	for range 2 {
-		b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "silent", to("x", "yes")...))
+		b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "silent",
+			to("x", "yes")...))
 	}
 	b.arrived("x", "yes")
 }
@@ -134,10 +149,12 @@ func testRefusedReplies(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
 	b.prepare(a)
-	b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), slices.Concat(to("x", "1"), []delivery.Reply{at(1, to("n", "n1")[0])})...))
+	b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(),
+		slices.Concat(to("x", "1"), []delivery.Reply{at(1, to("n", "n1")[0])})...))
 	second := b.claim("r2", 1)
 	b.prepare(second)
-	replies := slices.Concat(to("n", "without a seq"), []delivery.Reply{at(7, to("x", "with one")[0])}, to("y", "2"))
+	replies := slices.Concat(to("n", "without a seq"), []delivery.Reply{at(7, to("x", "with one")[0])},
+		to("y", "2"))
 	for range 2 {
 		b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
 	}
@@ -195,17 +212,20 @@ func testBadReplies(b *bench) {
 func testWhileAPushIsSent(b *bench) {
 	b.Put(2)
 	var sent delivery.Held
-	pushed := b.Deliverer.Deliver(b.Context(), "q", delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, batch delivery.Batch) error {
-		sent = batch.Held()
-		return batch.Reply(at(200_000, to("n", "far")[0]))
-	}}, -1)
+	pushed := b.Deliverer.Deliver(b.Context(), "q",
+		delivery.Reader{Name: "c", MaxMessages: 1,
+			Handle: func(_ context.Context, batch delivery.Batch) error {
+				sent = batch.Held()
+				return batch.Reply(at(200_000, to("n", "far")[0]))
+			}}, -1)
 	check.Need(b, pushed.Outcome == delivery.Full, "%+v; want replies that wait for room", pushed)
 	for range 2 { // under the lease, and after it
 		busy := b.is("claim", delivery.Busy)(b.Claims.Claim(b.Context(), request("r1", 1)))
 		if !busy.Until.IsZero() || busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {
 			b.Errorf("%+v; want nothing of the claim that is sent, and no time", busy)
 		}
-		b.is("list", delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
+		b.is("list",
+			delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 		b.is("prepare of what is sent", delivery.Committed)(b.Claims.Prepare(b.Context(), sent))
 		b.is("abort of what is sent", delivery.Committed)(b.Claims.Abort(b.Context(), sent, "why"))
 		b.Pass(2 * time.Minute)

@@ -13,7 +13,8 @@ import (
 // What one queue takes, worked out by hand of the units that are measured: an item of 100 has
 // 0.03 units a message, a hundredth of which moves the cursor.
 func TestOneQueue(t *testing.T) {
-	for batch, want := range map[int]float64{2: 2_000, 5: 5_000, 25: 25_000, 100: 50_000, 500: 500_000.0 / 7} {
+	for batch, want := range map[int]float64{2: 2_000, 5: 5_000, 25: 25_000, 100: 50_000,
+		500: 500_000.0 / 7} {
 		w := Workload{Rate: want, Batch: batch, Disorder: InOrder, Queues: 1}
 		got := w.AppendRate()
 		check.That(t, math.Abs(got-want) <= 1, "%d %.0f %.0f", batch, got, want)
@@ -21,7 +22,8 @@ func TestOneQueue(t *testing.T) {
 		err := w.Check()
 		check.That(t, err == nil, "%v", err)
 		w.Rate += 2
-		if err := w.Check(); err == nil || !strings.Contains(err.Error(), "that are one item, so write queues 2 or more") {
+		if err := w.Check(); err == nil ||
+			!strings.Contains(err.Error(), "that are one item, so write queues 2 or more") {
 			t.Errorf("batches of %d, %g a second: error %v", batch, w.Rate, err)
 		}
 	}
@@ -30,7 +32,9 @@ func TestOneQueue(t *testing.T) {
 		{Rate: 1001, Batch: 25, Disorder: Window8, Queues: 1},
 		{Rate: 1001, Batch: 25, Disorder: InOrder, Keyed: true, Queues: 1},
 	} {
-		if err := w.Check(); err == nil || !strings.Contains(err.Error(), "a queue takes 1000 messages a second at most, so write queues 2 or more") {
+		if err := w.Check(); err == nil ||
+			!strings.Contains(err.Error(),
+				"a queue takes 1000 messages a second at most, so write queues 2 or more") {
 			t.Errorf("%+v: error %v", w, err)
 		}
 	}
@@ -46,12 +50,14 @@ func TestTooMuchForSingles(t *testing.T) {
 		return all
 	}
 	w := Workload{Rate: 10_000, Batch: 100, Disorder: InOrder, Queues: 1}
-	if got, want := names(w), []string{"append", "append, one consumer", "SQS FIFO"}; !slices.Equal(got, want) {
+	if got, want := names(w),
+		[]string{"append", "append, one consumer", "SQS FIFO"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	var out bytes.Buffer
 	check.OK(t, w.Write(&out))
-	for _, want := range []string{"One queue takes 1000 messages a second", "50000 in batches of 100 that are one item", "is left out"} {
+	for _, want := range []string{"One queue takes 1000 messages a second",
+		"50000 in batches of 100 that are one item", "is left out"} {
 		check.That(t, strings.Contains(out.String(), want), "no %q in\n%s", want, &out)
 	}
 	w.Queues = 10
@@ -69,7 +75,8 @@ func TestMeasured(t *testing.T) {
 		tables := b.Requests / w.Messages()
 		m := w.Measured(Units{Writes: tables / writeUnits}, together)
 		whole := (b.Total() - b.Fixed) / w.Messages() * million
-		if math.Abs(m.Total-m.Expected) > 1e-9 || math.Abs(m.Tables-tables*million) > 1e-9 || m.Expected > whole || m.Expected < whole-0.01 {
+		if math.Abs(m.Total-m.Expected) > 1e-9 || math.Abs(m.Tables-tables*million) > 1e-9 ||
+			m.Expected > whole || m.Expected < whole-0.01 {
 			t.Errorf("%s: %+v, and the bill has $%.4f a million", name, m, whole)
 		}
 		more := w.Measured(Units{Writes: tables/writeUnits + 1}, together)

@@ -36,19 +36,23 @@ type Workload struct {
 }
 
 // Bounds of a workload.
-const maxRate, maxBatch, maxQueues, maxWindow, minLinger, maxLinger = 1_000_000, 500, 10_000_000, 300, 0.001, 60
+const maxRate, maxBatch, maxQueues, maxWindow, minLinger, maxLinger = 1_000_000, 500, 10_000_000,
+	300, 0.001, 60
 
 // Check reports each field that is out of its bounds, and a rate that so few queues cannot take.
 func (w Workload) Check() error {
 	var errs []error
 	if !(w.Rate > 0 && w.Rate <= maxRate) {
-		errs = append(errs, fmt.Errorf("rate is %g; write messages a second, above 0 and up to %d", w.Rate, maxRate))
+		errs = append(errs, fmt.Errorf("rate is %g; write messages a second, above 0 and up to %d",
+			w.Rate, maxRate))
 	}
 	if w.Batch < 1 || w.Batch > maxBatch {
-		errs = append(errs, fmt.Errorf("batch is %d; write how many messages a request has, 1 to %d", w.Batch, maxBatch))
+		errs = append(errs, fmt.Errorf("batch is %d; write how many messages a request has, 1 to %d",
+			w.Batch, maxBatch))
 	}
 	if w.Queues < 1 || w.Queues > maxQueues {
-		errs = append(errs, fmt.Errorf("queues is %d; write how many queues share the rate, 1 to %d", w.Queues, maxQueues))
+		errs = append(errs, fmt.Errorf("queues is %d; write how many queues share the rate, 1 to %d",
+			w.Queues, maxQueues))
 	}
 	if !(w.Window >= 0 && w.Window <= maxWindow) {
 		errs = append(errs, fmt.Errorf("window is %gs; write 0s to %ds", w.Window, maxWindow))
@@ -57,7 +61,9 @@ func (w Workload) Check() error {
 	case w.Linger != 0 && !(w.Linger >= minLinger && w.Linger <= maxLinger):
 		errs = append(errs, fmt.Errorf("linger is %gs; write 1ms to %ds", w.Linger, maxLinger))
 	case w.Linger != 0 && w.Batch != 1:
-		errs = append(errs, fmt.Errorf("linger is %gs and batch %d; write batch 1: the producer makes the batches", w.Linger, w.Batch))
+		errs = append(errs,
+			fmt.Errorf("linger is %gs and batch %d; write batch 1: the producer makes the batches", w.Linger,
+				w.Batch))
 	}
 	errs = append(errs, w.Disorder.check())
 	if err := errors.Join(errs...); err != nil {
@@ -101,7 +107,8 @@ func (b Bill) Total() float64 {
 // Bills are the bills of our modes that take the rate, and of what else one could take.
 func (w Workload) Bills() []Bill {
 	if w.Keyed {
-		return []Bill{w.keyedBill(w.sorter("keyed", w.keyed())), w.keyedBill(w.delivered("keyed, one consumer", w.keyed())), w.fifo()}
+		return []Bill{w.keyedBill(w.sorter("keyed", w.keyed())),
+			w.keyedBill(w.delivered("keyed, one consumer", w.keyed())), w.fifo()}
 	}
 	var bills []Bill
 	if w.singly() {
@@ -112,7 +119,8 @@ func (w Workload) Bills() []Bill {
 			w.delivered("async, one consumer", w.async()))
 	}
 	if w.appendable() {
-		bills = append(bills, w.sorter("append", w.append()), w.delivered("append, one consumer", w.append()))
+		bills = append(bills, w.sorter("append", w.append()),
+			w.delivered("append, one consumer", w.append()))
 	}
 	if w.singly() {
 		bills = append(bills, w.older())
@@ -226,7 +234,8 @@ func (w Workload) sorter(name string, f flow) Bill {
 func (w Workload) delivered(name string, f flow) Bill {
 	b := w.sorter(name, f)
 	window := math.Max(w.Window, 1.0/polls)
-	batches, calls := math.Min(f.moves, float64(w.Queues)/window), w.streamCalls(f.moves, f.moves, window)
+	batches, calls := math.Min(f.moves, float64(w.Queues)/window),
+		w.streamCalls(f.moves, f.moves, window)
 	if w.Eager {
 		// The stream's calls look at each consumer, and find nothing to do.
 		b.addUnits(Units{Reads: 1}.times(batches))
@@ -256,7 +265,8 @@ func (w Workload) older() Bill {
 // sort, keeps a message until it is received, and the producer sends to it without a function of
 // ours.
 func (w Workload) fifo() Bill {
-	return Bill{Name: "SQS FIFO", Requests: 3 * w.Rate / math.Min(w.Rate/w.requests(), 10) * month * fifoRequest}
+	return Bill{Name: "SQS FIFO",
+		Requests: 3 * w.Rate / math.Min(w.Rate/w.requests(), 10) * month * fifoRequest}
 }
 
 func (b *Bill) addUnits(second Units) { b.Requests += second.dollars() * month }

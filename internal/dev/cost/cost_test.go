@@ -28,7 +28,8 @@ func bills(t *testing.T, w Workload) map[string]Bill {
 
 // The formulae, worked out by hand for a million messages in a month.
 func TestBills(t *testing.T) {
-	single := Workload{Rate: 1e6 / month, Batch: 1, Disorder: InOrder, Queues: 1_000_000, Tracing: true}
+	single := Workload{Rate: 1e6 / month, Batch: 1, Disorder: InOrder, Queues: 1_000_000,
+		Tracing: true}
 	busy := singly(100)
 	busy.Tracing = true
 	batches := Workload{Rate: 1e6 / month, Batch: 25, Disorder: Window8, Queues: 1_000_000}
@@ -81,7 +82,8 @@ func TestAt(t *testing.T) {
 		// Over 1/size, 2 lies 3/8 of the way from 5 to 1.
 		2: {1.24 + 0.375*0.41, 0.305 + 0.375*0.98},
 	} {
-		if got := at(measured, size); math.Abs(got.Writes-want.Writes) > 1e-9 || math.Abs(got.Reads-want.Reads) > 1e-9 {
+		if got := at(measured, size); math.Abs(got.Writes-want.Writes) > 1e-9 ||
+			math.Abs(got.Reads-want.Reads) > 1e-9 {
 			t.Errorf("batches of %g: %v, want %v", size, got, want)
 		}
 	}
@@ -112,23 +114,25 @@ func TestCheck(t *testing.T) {
 }
 
 // written finds where code of the functions writes a metric by its name.
-var written = regexp.MustCompile(`(?:\.(?:Count|Add)\(|tellAge\(metrics, |cursor\.\w+:\s+)"([A-Z]\w+)"`)
+var written = regexp.MustCompile(
+	`(?:\.(?:Count|Add)\(|tellAge\(metrics, |cursor\.\w+:\s+)"([A-Z]\w+)"`)
 
 // The bill's metrics are those that the functions' code names.
 func TestMetrics(t *testing.T) {
 	const root = "../../.."
 	found := map[string]bool{}
 	for _, folder := range []string{"functions", "internal"} {
-		check.OK(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		check.OK(t, filepath.WalkDir(filepath.Join(root, folder),
+			func(path string, _ fs.DirEntry, err error) error {
+				if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				for _, name := range written.FindAllStringSubmatch(string(text), -1) {
+					found[name[1]] = true
+				}
 				return err
-			}
-			text, err := os.ReadFile(path)
-			for _, name := range written.FindAllStringSubmatch(string(text), -1) {
-				found[name[1]] = true
-			}
-			return err
-		}))
+			}))
 	}
 	check.Is(t, len(found), names, slices.Sorted(maps.Keys(found)))
 }

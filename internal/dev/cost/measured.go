@@ -17,7 +17,8 @@ func (w Workload) Measured(message Units, together bool) Measured {
 	}
 	b := w.delivered("", f)
 	millions := w.Messages() / million
-	m := Measured{Tables: message.dollars() * million, Expected: (b.Total() - b.Fixed - w.sweep(f.moves).Quiet()) / millions}
+	m := Measured{Tables: message.dollars() * million,
+		Expected: (b.Total() - b.Fixed - w.sweep(f.moves).Quiet()) / millions}
 	m.Total = m.Expected - b.Requests/millions + m.Tables
 	return m
 }

@@ -34,7 +34,8 @@ func Page(root string, write bool) error {
 		{reference, "eager", eagerTable()},
 		{reference, "slow", slowTable()},
 	} {
-		errs = append(errs, pages.Named(filepath.Join(root, t.file), "counted: "+t.name).Renew(t.text, "make cost PAGE=1", write))
+		errs = append(errs, pages.Named(filepath.Join(root, t.file), "counted: "+t.name).Renew(t.text,
+			"make cost PAGE=1", write))
 	}
 	return errors.Join(errs...)
 }
@@ -60,7 +61,8 @@ func rows(head string, lines ...string) string {
 // example is what the command at the page's head prints first.
 func example() string {
 	var out bytes.Buffer
-	_ = Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}.Write(&out) // a buffer never fails
+	// a buffer never fails
+	_ = Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}.Write(&out)
 	paragraphs := strings.SplitN(out.String(), "\n\n", 4)
 	return "```text\n" + strings.Join(paragraphs[:3], "\n\n") + "\n```\n"
 }
@@ -124,7 +126,8 @@ func batchesTable() string {
 		busy, _ := inBatches(size)
 		least := busy
 		cheapest(&least)
-		lines = append(lines, fmt.Sprintf("%d "+shown, size, busy.per(ours), least.per(ours), busy.per(oursAppended), least.per(oursAppended), busy.per(theirs)))
+		lines = append(lines, fmt.Sprintf("%d "+shown, size, busy.per(ours), least.per(ours),
+			busy.per(oursAppended), least.per(oursAppended), busy.per(theirs)))
 	}
 	from := func(of func(size int) Workload) string {
 		for size := 2; size <= mostTogether; size++ {
@@ -139,11 +142,12 @@ func batchesTable() string {
 			busy, many := inBatches(size)
 			return []Workload{busy, many}[i]
 		}
-		lines = append(lines, fmt.Sprintf("cheaper than SQS FIFO from, %s | never | never | %s | %s | ", name, from(of), from(func(size int) Workload {
-			w := of(size)
-			cheapest(&w)
-			return w
-		})))
+		lines = append(lines, fmt.Sprintf("cheaper than SQS FIFO from, %s | never | never | %s | %s | ",
+			name, from(of), from(func(size int) Workload {
+				w := of(size)
+				cheapest(&w)
+				return w
+			})))
 	}
 	return rows("of one queue a request | an item each: the default | the cheapest | one item, JSON: the default | the cheapest | SQS FIFO", lines...)
 }
@@ -157,7 +161,8 @@ func lingerTable() string {
 		w := singly(c.queues)
 		one := w.per(ours)
 		w.Linger = c.linger
-		lines = append(lines, fmt.Sprintf("%d | %g ms | %.2g | %.0f | %.2f | %.2f | %.1f", c.queues, c.linger*1000, w.batch(), w.requests(), w.per(oursAppended), one, one/w.per(oursAppended)))
+		lines = append(lines, fmt.Sprintf("%d | %g ms | %.2g | %.0f | %.2f | %.2f | %.1f", c.queues,
+			c.linger*1000, w.batch(), w.requests(), w.per(oursAppended), one, one/w.per(oursAppended)))
 	}
 	return rows("queues | linger | of one queue together | requests a second | $ a million | put singly | times cheaper", lines...)
 }
@@ -179,7 +184,8 @@ func windowsTable() string {
 	quiet := Workload{Rate: 10, Batch: 1, Disorder: InOrder, Queues: 10}.gathered()
 	var lines []string
 	for i, g := range busy {
-		lines = append(lines, fmt.Sprintf("%gs | %.3f | %.3f | %.3f | %.3f", g.Seconds, g.Sort, g.Process, quiet[i].Sort, quiet[i].Process))
+		lines = append(lines, fmt.Sprintf("%gs | %.3f | %.3f | %.3f | %.3f", g.Seconds, g.Sort, g.Process,
+			quiet[i].Sort, quiet[i].Process))
 	}
 	return rows("window | 1,000 a second, 16 queues: `sort` | one consumer | 10 a second, 10 queues: `sort` | one consumer", lines...)
 }
@@ -209,7 +215,8 @@ func eagerTable() string {
 		w.Disorder = InOrder
 		waits := w.per(ours)
 		w.Eager = true
-		lines = append(lines, fmt.Sprintf("%g | %d | %d | %.2f | %.2f | %.2f", w.Rate, w.Queues, w.Batch, waits, w.per(ours), w.per(ours)-waits))
+		lines = append(lines, fmt.Sprintf("%g | %d | %d | %.2f | %.2f | %.2f", w.Rate, w.Queues, w.Batch,
+			waits, w.per(ours), w.per(ours)-waits))
 	}
 	return rows("messages a second | queues | in a request | $ a million | eager | more", lines...)
 }
@@ -217,7 +224,8 @@ func eagerTable() string {
 func timerTable() string {
 	on, off := Workload{Tracing: true}.timer(), Workload{}.timer()
 	return rows("a month in which nothing is due | a million wake-ups, one by one | ten at a time | the same with X-Ray, where there are fewer than one a second",
-		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f, $%.2f", off.Polls, off.Million, off.Together, on.Million, on.Together))
+		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f, $%.2f", off.Polls, off.Million, off.Together,
+			on.Million, on.Together))
 }
 
 // slowTable is what isolated invocations cost: each is the price of a call for as long as its
@@ -258,7 +266,8 @@ func priceTable() string {
 		if late.Disorder = Window8; size == 1 {
 			name, one = "one message a request", ours
 		}
-		lines = append(lines, fmt.Sprintf("%s | %.2f | %.2f | %.2f", name, late.per(ours), ordered.per(one), ordered.per(theirs)))
+		lines = append(lines, fmt.Sprintf("%s | %.2f | %.2f | %.2f", name, late.per(ours),
+			ordered.per(one), ordered.per(theirs)))
 	}
 	return rows("1,000 messages a second, 16 queues | Streamsort, up to 8 places late | Streamsort, in order | SQS FIFO", lines...)
 }

@@ -52,7 +52,8 @@ func (w Workload) sweep(moves float64) Sweep {
 	return Sweep{
 		Rounds: rounds*q*scanUnits*readUnits + rounds*writeUnits,
 		Full:   days * q * (2*scanUnits + fullReads) * readUnits,
-		Calls:  calls*(runReads*readUnits+invocation+work*memory*gbSecond+loggedGB*invocationLines/gb) + waiting*memory*gbSecond + traces(1.0/sweepCalls, w.Tracing),
-		Moved:  looks * (movedReads*readUnits + trip/width*memory*gbSecond),
+		Calls: calls*(runReads*readUnits+invocation+work*memory*gbSecond+loggedGB*invocationLines/gb) +
+			waiting*memory*gbSecond + traces(1.0/sweepCalls, w.Tracing),
+		Moved: looks * (movedReads*readUnits + trip/width*memory*gbSecond),
 	}
 }

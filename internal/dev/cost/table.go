@@ -19,7 +19,8 @@ func (w Workload) Write(out io.Writer) error {
 	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tX-Ray\tfixed\ttotal\ta million\t")
 	for _, b := range w.Bills() {
 		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n",
-			b.Name, b.Requests, b.API, b.Functions, b.Sweep, b.Stored, b.Logs, b.XRay, b.Fixed, b.Total(), b.Total()/millions)
+			b.Name, b.Requests, b.API, b.Functions, b.Sweep, b.Stored, b.Logs, b.XRay, b.Fixed, b.Total(),
+			b.Total()/millions)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -56,18 +57,21 @@ func (w Workload) gathers() string {
 	if w.Window == 0 || w.Keyed {
 		return fmt.Sprintf("%gs", w.Window)
 	}
-	return fmt.Sprintf("%gs (with processBatchSize %.0f or more)", w.Window, w.records(w.usual(), w.Window))
+	return fmt.Sprintf("%gs (with processBatchSize %.0f or more)", w.Window,
+		w.records(w.usual(), w.Window))
 }
 
 // writeQueue prints what one queue takes, and says what is left out for it.
 func (w Workload) writeQueue(out io.Writer) {
-	fmt.Fprintf(out, "\nOne queue takes %d messages a second, by %d write units of its partition", QueueRate, queueUnits)
+	fmt.Fprintf(out, "\nOne queue takes %d messages a second, by %d write units of its partition",
+		QueueRate, queueUnits)
 	if w.appendable() {
 		fmt.Fprintf(out, ", and %.0f%s", w.AppendRate(), w.asOne())
 	}
 	fmt.Fprintln(out, ".")
 	if !w.singly() {
-		fmt.Fprintf(out, "At %g a queue, what stores each message as an item of its own is left out.\n", w.perQueue())
+		fmt.Fprintf(out, "At %g a queue, what stores each message as an item of its own is left out.\n",
+			w.perQueue())
 	}
 }
 

@@ -22,5 +22,6 @@ func (w Workload) timer() Timer {
 		b.addCalls(calls/month, trip)
 		return calls*queueCalls*standardRequest + million*readUnits + b.Functions + b.Logs + b.XRay
 	}
-	return Timer{Polls: month / pollTime * pollers * standardRequest, Million: wakeUps(million), Together: wakeUps(million / 10)}
+	return Timer{Polls: month / pollTime * pollers * standardRequest, Million: wakeUps(million),
+		Together: wakeUps(million / 10)}
 }

@@ -30,7 +30,8 @@ func (o Order) check() error {
 		}
 		known = append(known, string(order))
 	}
-	return fmt.Errorf("disorder is %q; write one of %s: these have been measured", o, strings.Join(known, ", "))
+	return fmt.Errorf("disorder is %q; write one of %s: these have been measured", o,
+		strings.Join(known, ", "))
 }
 
 // Units are write and read units a message.

@@ -27,7 +27,8 @@ func (w Workload) gathered() []Gathered {
 		sort.addUnits(Heal.times(looks))
 		consumer := w.delivered("", f).Total() - w.sorter("", f).Total()
 		curve = append(curve, Gathered{
-			Seconds: seconds, Sort: sort.Total() / w.Messages() * million, Process: consumer / w.Messages() * million,
+			Seconds: seconds, Sort: sort.Total() / w.Messages() * million,
+			Process: consumer / w.Messages() * million,
 		})
 	}
 	return curve

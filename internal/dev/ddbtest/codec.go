@@ -14,7 +14,8 @@ import (
 // FuzzCodec has a codec write a struct, which has to come back the same, and read items that have
 // values of any kind in its attributes and in those beside: it may refuse them. Where read is nil
 // it is the codec's own.
-func FuzzCodec[T any](f *testing.F, codec ddb.Codec[T], read func(ddb.Item) (T, error), beside ...ddb.Path) {
+func FuzzCodec[T any](f *testing.F, codec ddb.Codec[T], read func(ddb.Item) (T, error),
+	beside ...ddb.Path) {
 	f.Helper()
 	if read == nil {
 		read = func(it ddb.Item) (T, error) { return codec.Decode(it) }

@@ -59,7 +59,8 @@ func servers(names string, all bool) ([]Kind, error) {
 		case slices.Contains(known, kind):
 			kinds = append(kinds, kind)
 		default:
-			return nil, fmt.Errorf("%s names %q: it takes any, and %v, with commas between them", serversVariable, name, known)
+			return nil, fmt.Errorf("%s names %q: it takes any, and %v, with commas between them",
+				serversVariable, name, known)
 		}
 	}
 	return kinds, nil

@@ -28,7 +28,8 @@ func TestServers(t *testing.T) {
 		check.That(t, slices.Equal(got, c.want), "%+v %+v %+v %+v", c.names, c.whole, got, c.want)
 	}
 	for _, name := range []string{"dynamo", "memory", "given", "dynoxide,"} {
-		if got, err := servers(name, false); err == nil || !strings.Contains(err.Error(), "STREAMSORT_SERVERS names") {
+		if got, err := servers(name, false); err == nil ||
+			!strings.Contains(err.Error(), "STREAMSORT_SERVERS names") {
 			t.Errorf("%q: %v, %v", name, got, err)
 		}
 	}

@@ -35,7 +35,8 @@ func TestOneRequestGoesWrong(t *testing.T) {
 		transport.Fail(2, fault)
 		for i := 1; i <= 3; i++ {
 			check.Is(t, transport.Pending(), (i <= 2), fault, i)
-			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader("x"))
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, server.URL,
+				strings.NewReader("x"))
 			request.RequestURI = ""
 			response, err := transport.RoundTrip(request)
 			status := 0

@@ -27,7 +27,8 @@ func acking() Table {
 		if n > 64 {
 			why = "a chain stores 8 bytes of each ended edge, so that repeats do not count, and exceeds 1 KB from a hundred on"
 		}
-		t.Rows = append(t.Rows, counted(fmt.Sprint(n), Units{Writes: 1 + 1/float64(n)}, ours, &older, 0, why))
+		t.Rows = append(t.Rows, counted(fmt.Sprint(n), Units{Writes: 1 + 1/float64(n)}, ours, &older, 0,
+			why))
 	}
 	return t
 }
@@ -35,7 +36,8 @@ func acking() Table {
 func finishChain(acker *xorack.Acker, n int) {
 	ctx := context.Background()
 	var last xorack.Result
-	for _, edge := range check.Get(acker.Create(ctx, "database/file-000013", &xorack.CreateOptions{Edges: n})).Roots {
+	for _, edge := range check.Get(acker.Create(ctx, "database/file-000013",
+		&xorack.CreateOptions{Edges: n})).Roots {
 		last = check.Get(acker.Done(ctx, edge))
 	}
 	if !check.Get(acker.Finish(ctx, last.Chain, nil)) {
@@ -89,9 +91,10 @@ func newAcker() (*xorack.Acker, *metered) {
 	// An item is charged by how many digits its numbers have: ids that are drawn anew would differ
 	// in that.
 	op := uint64(0)
-	return check.Get(xorack.New(xorack.NewStore(m, xorack.Names{}), &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
-		op++
-		binary.BigEndian.PutUint64(o[:], op*0x9e3779b97f4a7c15)
-		return o
-	}})), m
+	return check.Get(xorack.New(xorack.NewStore(m, xorack.Names{}),
+		&xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
+			op++
+			binary.BigEndian.PutUint64(o[:], op*0x9e3779b97f4a7c15)
+			return o
+		}})), m
 }

@@ -23,7 +23,8 @@ func delivering() Table {
 	const why = "a claim reads the consumer first, and a request reads 1 MB, which batches of 100 do not fill"
 	for _, size := range []int{1, 10, 100, 1000} {
 		n := float64(size)
-		t.Rows = append(t.Rows, counted(fmt.Sprint(size), Units{2 / n, reading(size) / n}, delivered(size, cursor.KindNumbered), nil, 2*cost.FIFO(size), why))
+		t.Rows = append(t.Rows, counted(fmt.Sprint(size), Units{2 / n, reading(size) / n},
+			delivered(size, cursor.KindNumbered), nil, 2*cost.FIFO(size), why))
 	}
 	return t
 }
@@ -32,7 +33,8 @@ func delivering() Table {
 func delivered(size int, kind cursor.Kind) Units {
 	s := newSorting(delivery.Names{}.Tables()...)
 	sorter := s.process(cursor.ModeSync)
-	d := check.Get(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), s.process(cursor.ModeSync), &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
+	d := check.Get(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()),
+		s.process(cursor.ModeSync), &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
 	position := int64(0)
 	next := func(n int) {
 		for last := position + int64(n); position < last; {
@@ -48,7 +50,9 @@ func delivered(size int, kind cursor.Kind) Units {
 	}
 	deliver := func() {
 		done := d.Deliver(context.Background(), queue, delivery.Reader{
-			Name: "billing", MaxMessages: 1000, Handle: func(context.Context, delivery.Batch) error { return nil },
+			Name: "billing", MaxMessages: 1000, Handle: func(context.Context, delivery.Batch) error {
+				return nil
+			},
 		}, position)
 		if check.Must(done.Err); done.Outcome != delivery.Empty {
 			panic("a delivery ended as " + fmt.Sprint(done.Outcome))

@@ -7,7 +7,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-var update = flag.Bool("update", false, "write the counted part of docs/reference/figures.md, and its pictures")
+var update = flag.Bool("update", false,
+	"write the counted part of docs/reference/figures.md, and its pictures")
 
 // TestThePageIsWhatIsCounted holds docs/reference/figures.md to a count: each count of requests.
 func TestThePageIsWhatIsCounted(t *testing.T) {

@@ -39,7 +39,8 @@ func handing() Table {
 		if size == 1 {
 			h.commit()
 			nothing := h.of(1, func() { h.claim(delivery.Empty) })
-			t.Rows = append(t.Rows, counted("nothing ready", Units{Reads: 0.5}, nothing, nil, cost.FIFO(1), why))
+			t.Rows = append(t.Rows, counted("nothing ready", Units{Reads: 0.5}, nothing, nil, cost.FIFO(1),
+				why))
 		}
 	}
 	return t
@@ -61,7 +62,8 @@ type handed struct {
 func newHanding(size int) *handed {
 	s := newSorting(delivery.Names{}.Tables()...)
 	sorter := s.process(cursor.ModeSync)
-	d := check.Get(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
+	d := check.Get(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), sorter,
+		&delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
 	for seq := range int64(3 * size) {
 		put(sorter, hundred(seq+1))
 	}
@@ -71,7 +73,8 @@ func newHanding(size int) *handed {
 
 func (h *handed) request() delivery.Request {
 	h.requests++
-	return delivery.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), MaxMessages: h.size}
+	return delivery.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests),
+		MaxMessages: h.size}
 }
 
 func expect(want delivery.Outcome, a delivery.Answer) delivery.Answer {

@@ -35,7 +35,8 @@ func olderPut(s *cursor.Store, m cursor.Message) error {
 	for end := m.Seq; ; {
 		// One write, as its unconditional put is.
 		if position == 0 {
-			_, err = store.CreateCursor(ctx, cursor.Cursor{Queue: m.Queue, Settings: cursor.DefaultSettings(), Position: end, Announced: -1})
+			_, err = store.CreateCursor(ctx,
+				cursor.Cursor{Queue: m.Queue, Settings: cursor.DefaultSettings(), Position: end, Announced: -1})
 		} else {
 			_, _, err = store.Move(ctx, m.Queue, cursor.Range{From: position, To: end}, position, clock())
 		}
@@ -43,7 +44,8 @@ func olderPut(s *cursor.Store, m cursor.Message) error {
 			return err
 		}
 		position = end
-		page, err := store.Messages(ctx, queuelog.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
+		page, err := store.Messages(ctx,
+			queuelog.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
 		if err != nil {
 			return err
 		}

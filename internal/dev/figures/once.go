@@ -34,7 +34,8 @@ func once() Table {
 		{"duplicate, half are new", 1, 1, false, Units{Reads: 0.5}, Units{Writes: 1}},
 		{"duplicate, as all are", 0, 2, false, Units{Reads: 0.5}, Units{Writes: 1}},
 	} {
-		t.Rows = append(t.Rows, counted(c.name, c.limit, streamOf(c.news, c.duplicates, c.ofNew), &c.older, cost.FIFO(1), whyClaims))
+		t.Rows = append(t.Rows, counted(c.name, c.limit, streamOf(c.news, c.duplicates, c.ofNew),
+			&c.older, cost.FIFO(1), whyClaims))
 	}
 	return t
 }
@@ -46,7 +47,9 @@ func streamOf(news, duplicates int, ofNew bool) (sum Units) {
 	process := func() func(id string) {
 		d := check.Get(dedup.New[string, string](store, "figures", nil))
 		return func(id string) {
-			check.Get(d.Once(context.Background(), id, func(context.Context) (string, error) { return "done, and remembered", nil }))
+			check.Get(d.Once(context.Background(), id, func(context.Context) (string, error) {
+				return "done, and remembered", nil
+			}))
 		}
 	}
 	process()("done")

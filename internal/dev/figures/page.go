@@ -19,7 +19,9 @@ func Count() []Table {
 // File is the page of the project at this root.
 type File string
 
-func (f File) path(name string) string { return filepath.Join(string(f), "docs", "reference", name) }
+func (f File) path(name string) string {
+	return filepath.Join(string(f), "docs", "reference", name)
+}
 
 func (f File) part(name string) pages.Part { return pages.Named(f.path("figures.md"), name) }
 
@@ -35,11 +37,13 @@ func (f File) Counted(tables []Table, write bool) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for file, t := range map[string]Table{"figures-put.svg": tables[0], "figures-acks.svg": tables[5]} {
+	for file, t := range map[string]Table{"figures-put.svg": tables[0],
+		"figures-acks.svg": tables[5]} {
 		picture, err := draw(t)
 		if err == nil && write {
 			err = os.WriteFile(f.path(file), picture, 0o644)
-		} else if there, missing := os.ReadFile(f.path(file)); err == nil && !bytes.Equal(there, picture) {
+		} else if there, missing := os.ReadFile(f.path(file)); err == nil &&
+			!bytes.Equal(there, picture) {
 			err = fmt.Errorf("%s is not what is counted now (%s draws it): %w", file, command, missing)
 		}
 		errs = append(errs, err)

@@ -24,12 +24,14 @@ func draw(t Table) ([]byte, error) {
 			dollars[j] = append(dollars[j], amount)
 		}
 	}
-	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: 720, Height: 320})
+	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: 720,
+		Height: 320})
 	o := charts.NewBarChartOptionWithData(dollars)
 	o.Theme = charts.MakeTheme(charts.ThemeOption{
 		BackgroundColor: charts.ColorTransparent, TextColor: readable, AxisStrokeColor: readable,
 		AxisSplitLineColor: readable.WithAlpha(60),
-		SeriesColors:       []charts.Color{charts.ColorFromHex("#9e9e9e"), charts.ColorFromHex("#2e9e5b"), charts.ColorFromHex("#d9822b")},
+		SeriesColors: []charts.Color{charts.ColorFromHex("#9e9e9e"), charts.ColorFromHex("#2e9e5b"),
+			charts.ColorFromHex("#d9822b")},
 	})
 	o.Title.Text, o.Title.Subtext = t.Title, "dollars a million, by "+t.Case
 	o.Legend.SeriesNames, o.Legend.Offset = names, charts.OffsetRight

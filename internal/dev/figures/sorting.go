@@ -31,7 +31,8 @@ type sorting struct {
 }
 
 func newSorting(others ...table.Definition) sorting {
-	m := newMetered(append(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable()), others...)...)
+	m := newMetered(append(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable()),
+		others...)...)
 	return sorting{m, check.Get(cursor.NewStore(m, cursor.Names{}))}
 }
 
@@ -39,7 +40,8 @@ func newSorting(others ...table.Definition) sorting {
 func (s sorting) process(mode cursor.Mode) *cursor.Sorter {
 	settings := cursor.DefaultSettings()
 	settings.Mode = mode
-	return check.Get(cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock}))
+	return check.Get(cursor.New(s.store,
+		&cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock}))
 }
 
 func put(s *cursor.Sorter, messages ...cursor.Message) {
@@ -86,7 +88,8 @@ func orders() Table {
 	const why = "a put beyond a gap reads the position once, strongly, since the gap may be filled meanwhile"
 	for _, order := range arrivals() {
 		older := olderPuts(order.seqs, 0)
-		t.Rows = append(t.Rows, counted(order.name, order.least(), singles(order.seqs, 1), &older, cost.FIFO(1), why))
+		t.Rows = append(t.Rows, counted(order.name, order.least(), singles(order.seqs, 1), &older,
+			cost.FIFO(1), why))
 	}
 	return t
 }
@@ -101,7 +104,8 @@ func writers() Table {
 	const why = "an overtaken process learns of it by a refused move, or by a read"
 	inOrder := arrivals()[0]
 	for _, n := range []int{1, 2, 8, 32} {
-		t.Rows = append(t.Rows, counted(fmt.Sprint(n), inOrder.least(), singles(inOrder.seqs, n), nil, cost.FIFO(1), why))
+		t.Rows = append(t.Rows, counted(fmt.Sprint(n), inOrder.least(), singles(inOrder.seqs, n), nil,
+			cost.FIFO(1), why))
 	}
 	return t
 }
@@ -166,7 +170,8 @@ func jsonMessages(first int64, n int, kind cursor.Kind) []cursor.Message {
 		seq := first + int64(i)
 		text := fmt.Sprintf(`{"event":"order.updated","order":%08d,"customer":"c-%04d","amount":%d.95,"currency":"EUR"}`,
 			seq*7919%1e8, seq*104729%1e4, seq*31%1000)
-		group[i] = cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100s", text), Kind: kind}
+		group[i] = cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100s", text),
+			Kind: kind}
 	}
 	return group
 }

@@ -44,19 +44,22 @@ func TestUnits(t *testing.T) {
 					}
 				})
 			}
-			hold(t, a.name+", sync", size, grouped(cursor.ModeSync, func(p *cursor.Sorter, batch []cursor.Message) {
-				put(p, batch...)
-			}), cost.Producer[order][j])
-			hold(t, a.name+", async", size, grouped(cursor.ModeAsync, func(p *cursor.Sorter, batch []cursor.Message) {
-				var event table.StreamEvent
-				for i, m := range batch {
-					put(p, m)
-					event.Records = append(event.Records, fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d",`+
-						`"Keys":{"queue":{"S":%q},"seq":{"N":"%d"}}}}`, i+1, queue, m.Seq))
-				}
-				r := check.Get(cursor.OnMessages(p, cursor.Names{}, nil)(t.Context(), event))
-				check.That(t, len(r.BatchItemFailures) == 0, "%+v", r)
-			}), cost.Asynchronous[order][j])
+			hold(t, a.name+", sync", size,
+				grouped(cursor.ModeSync, func(p *cursor.Sorter, batch []cursor.Message) {
+					put(p, batch...)
+				}), cost.Producer[order][j])
+			hold(t, a.name+", async", size,
+				grouped(cursor.ModeAsync, func(p *cursor.Sorter, batch []cursor.Message) {
+					var event table.StreamEvent
+					for i, m := range batch {
+						put(p, m)
+						event.Records = append(event.Records,
+							fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d",`+
+								`"Keys":{"queue":{"S":%q},"seq":{"N":"%d"}}}}`, i+1, queue, m.Seq))
+					}
+					r := check.Get(cursor.OnMessages(p, cursor.Names{}, nil)(t.Context(), event))
+					check.That(t, len(r.BatchItemFailures) == 0, "%+v", r)
+				}), cost.Asynchronous[order][j])
 		}
 	}
 	for j, size := range cost.Batches {
@@ -72,7 +75,8 @@ func TestUnits(t *testing.T) {
 	if got := bytesOf(1, cursor.KindNumbered); math.Abs(got-cost.SingleBytes) > 0.02*cost.SingleBytes {
 		t.Errorf("%.0f bytes, internal/dev/cost has %d", got, cost.SingleBytes)
 	}
-	for kind, bytes := range map[cursor.Kind]float64{cursor.KindNumbered: cost.SingleBytes, cursor.KindArrival: cost.ItemBytes(100) / 100} {
+	for kind, bytes := range map[cursor.Kind]float64{cursor.KindNumbered: cost.SingleBytes,
+		cursor.KindArrival: cost.ItemBytes(100) / 100} {
 		for _, size := range []int{1, 10, 100} {
 			n := float64(size)
 			got := delivered(size, kind)
@@ -81,7 +85,8 @@ func TestUnits(t *testing.T) {
 				reads++ // no record of the stream says here that the queue is in arrival order
 			}
 			// A query looks one message ahead, and may begin a page for it.
-			if got.Writes*n != cost.Deliver.Writes || got.Reads*n < reads-0.501 || got.Reads*n > reads+0.001 {
+			if got.Writes*n != cost.Deliver.Writes || got.Reads*n < reads-0.501 ||
+				got.Reads*n > reads+0.001 {
 				t.Errorf("a batch of %d, %v: %g write and %g read units, internal/dev/cost has %g and %g",
 					size, kind, got.Writes*n, got.Reads*n, cost.Deliver.Writes, reads)
 			}
@@ -95,11 +100,14 @@ func settled(size int) (sum Units) {
 	s := newSorting()
 	settings := cursor.DefaultSettings()
 	settings.Settle = 0
-	p := check.Get(cursor.New(s.store, &cursor.Options{Defaults: &settings, Now: func() time.Time { return clock().Add(time.Hour) }}))
+	p := check.Get(cursor.New(s.store, &cursor.Options{Defaults: &settings, Now: func() time.Time {
+		return clock().Add(time.Hour)
+	}}))
 	stage := func(first, size int) {
 		for i := first; i < first+size; i++ {
 			m := hundred(int64(i))
-			m.KeyParts, m.KeyType, m.ID = []any{clock().Add(time.Duration(i) * 137 * time.Millisecond)}, "time", fmt.Sprintf("evt_%016x", i)
+			m.KeyParts, m.KeyType, m.ID = []any{clock().Add(time.Duration(i) * 137 * time.Millisecond)},
+				"time", fmt.Sprintf("evt_%016x", i)
 			m.Seq = 0
 			put(p, m)
 		}
@@ -124,6 +132,7 @@ func bytesOf(size int, kind cursor.Kind) float64 {
 			random.IntN(1e8), random.IntN(1e4), random.IntN(1000)))
 	}
 	put(s.process(cursor.ModeSync), batch...)
-	name := map[cursor.Kind]string{cursor.KindNumbered: "streamsort-messages", cursor.KindArrival: "streamsort-arrivals"}[kind]
+	name := map[cursor.Kind]string{cursor.KindNumbered: "streamsort-messages",
+		cursor.KindArrival: "streamsort-arrivals"}[kind]
 	return float64(s.memory.Items(name)[0].Size())
 }

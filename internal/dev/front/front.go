@@ -38,7 +38,8 @@ func Transport() *http.Transport { return &http.Transport{MaxIdleConnsPerHost: 2
 
 // Start starts a server of a kind, to which each request goes by through. One that through fails
 // breaks its connection, as a response that is lost does. data is as for [localdb.Start].
-func Start(ctx context.Context, kind localdb.Kind, data string, through http.RoundTripper) (*Server, error) {
+func Start(ctx context.Context, kind localdb.Kind, data string,
+	through http.RoundTripper) (*Server, error) {
 	server, err := localdb.Start(ctx, kind, data)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,8 @@ func Through(address string, through http.RoundTripper) (http.Handler, error) {
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:    through,
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // a killed function hangs up
+		// a killed function hangs up
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 	}, err
 }
 

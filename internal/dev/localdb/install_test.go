@@ -13,7 +13,8 @@ import (
 // this project, and servers are looked for in the user's cache.
 func TestPlaceOutsideOfTheProject(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module github.com/streamsort/streamsorter\n", "package.json": "{}"} {
+	for name, text := range map[string]string{"go.mod": "module github.com/streamsort/streamsorter\n",
+		"package.json": "{}"} {
 		check.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	t.Chdir(folder)

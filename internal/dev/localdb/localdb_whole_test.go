@@ -46,8 +46,10 @@ func TestDataOfAnotherKind(t *testing.T) {
 		}
 		check.OK(t, err)
 		server.Close()
-		other := map[localdb.Kind]localdb.Kind{localdb.Dynoxide: localdb.DynamoDBLocal, localdb.DynamoDBLocal: localdb.Dynoxide}[kind]
-		if s, err := localdb.Start(t.Context(), other, data); err == nil || !strings.Contains(err.Error(), "the data of "+string(kind)) {
+		other := map[localdb.Kind]localdb.Kind{localdb.Dynoxide: localdb.DynamoDBLocal,
+			localdb.DynamoDBLocal: localdb.Dynoxide}[kind]
+		if s, err := localdb.Start(t.Context(), other, data); err == nil ||
+			!strings.Contains(err.Error(), "the data of "+string(kind)) {
 			t.Errorf("%s on the data of %s: error %v", other, kind, err)
 			if err == nil {
 				s.Close()

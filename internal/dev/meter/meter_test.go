@@ -25,7 +25,9 @@ type (
 // TestCountsByTheRules makes requests of which the charge is known.
 func TestCountsByTheRules(t *testing.T) {
 	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
-		m, client, name := metered(t, kind, table.Definition{Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number}})
+		m, client, name := metered(t, kind,
+			table.Definition{Partition: table.Key{Name: "p", Type: table.String},
+				Sort: table.Key{Name: "s", Type: table.Number}})
 		key := func(sort int) attributes {
 			return attributes{"p": &s{Value: "x"}, "s": &n{Value: fmt.Sprint(sort)}}
 		}
@@ -42,26 +44,30 @@ func TestCountsByTheRules(t *testing.T) {
 			return err
 		}
 		get := func(sort int, strong bool) error {
-			_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: key(sort), ConsistentRead: &strong})
+			_, err := client.GetItem(t.Context(),
+				&dynamodb.GetItemInput{TableName: &name, Key: key(sort), ConsistentRead: &strong})
 			return err
 		}
 		query := func(projection *string) error {
 			_, err := client.Query(t.Context(), &dynamodb.QueryInput{
-				TableName: &name, KeyConditionExpression: aws.String("p = :p"), ProjectionExpression: projection,
+				TableName: &name, KeyConditionExpression: aws.String("p = :p"),
+				ProjectionExpression:      projection,
 				ExpressionAttributeValues: attributes{":p": &s{Value: "x"}}, ConsistentRead: aws.Bool(true),
 			})
 			return err
 		}
 		batch := func(strong bool) error {
-			_, err := client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-				name: {Keys: []attributes{key(1), key(2), key(9)}, ConsistentRead: &strong},
-			}})
+			_, err := client.BatchGetItem(t.Context(),
+				&dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+					name: {Keys: []attributes{key(1), key(2), key(9)}, ConsistentRead: &strong},
+				}})
 			return err
 		}
 		update := func() error {
 			_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 				TableName: &name, Key: key(2), UpdateExpression: aws.String("SET c = :c"),
-				ExpressionAttributeValues: attributes{":c": &n{Value: "1"}}, ReturnValues: types.ReturnValueAllNew,
+				ExpressionAttributeValues: attributes{":c": &n{Value: "1"}},
+				ReturnValues:              types.ReturnValueAllNew,
 			})
 			return err
 		}
@@ -100,7 +106,8 @@ func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 	m, client, name := metered(t, kind, table.Definition{
 		Partition: table.Key{Name: "p", Type: table.String},
 		Index: table.Index{
-			Name: "due", Partition: table.Key{Name: "part", Type: table.Number}, Sort: table.Key{Name: "at", Type: table.Number},
+			Name: "due", Partition: table.Key{Name: "part", Type: table.Number},
+			Sort: table.Key{Name: "at", Type: table.Number},
 		},
 	})
 	update := func(expression string, values attributes) func() error {
@@ -133,7 +140,8 @@ func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 		{"leaves", update("REMOVE #at", nil), Count{1, 2, 0}},
 		{"takes a place again", update("SET part = :a, #at = :a", at("1")), Count{1, 2, 0}},
 		{"is deleted", func() error {
-			_, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &name, Key: attributes{"p": &s{Value: "x"}}})
+			_, err := client.DeleteItem(t.Context(),
+				&dynamodb.DeleteItemInput{TableName: &name, Key: attributes{"p": &s{Value: "x"}}})
 			return err
 		}, Count{1, 2, 0}},
 		{"is put", func() error {
@@ -151,7 +159,8 @@ func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 }
 
 // metered is a server's client with a Meter between, and the name of a fresh table there.
-func metered(t *testing.T, kind ddbtest.Kind, d table.Definition) (*Meter, *dynamodb.Client, string) {
+func metered(t *testing.T, kind ddbtest.Kind,
+	d table.Definition) (*Meter, *dynamodb.Client, string) {
 	t.Helper()
 	m := New(dynamo.Transport())
 	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: m}))

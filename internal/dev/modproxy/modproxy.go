@@ -112,7 +112,8 @@ func (p *Proxy) Forget() error {
 		if err := os.RemoveAll(filepath.Join(cache, filepath.FromSlash(m)+"@"+p.Version)); err != nil {
 			return err
 		}
-		kept, err := filepath.Glob(filepath.Join(cache, "cache", "download", filepath.FromSlash(m), "@v", p.Version+".*"))
+		kept, err := filepath.Glob(filepath.Join(cache, "cache", "download", filepath.FromSlash(m), "@v",
+			p.Version+".*"))
 		if err != nil {
 			return err
 		}
@@ -199,7 +200,8 @@ func (t tree) released(name, version string) ([]byte, error) {
 		return nil, err
 	}
 	if len(mod.Replace) > 0 {
-		return nil, fmt.Errorf("%s replaces %s: nobody can install what it builds", name, mod.Replace[0].Old.Path)
+		return nil, fmt.Errorf("%s replaces %s: nobody can install what it builds", name,
+			mod.Replace[0].Old.Path)
 	}
 	for _, r := range mod.Require {
 		if r.Mod.Path == Root || strings.HasPrefix(r.Mod.Path, Root+"/") {

@@ -39,8 +39,11 @@ func TestWrite(t *testing.T) {
 	write(t, repository, map[string]string{"pkg/a/a.go": "package a\n\nconst A = 2\n"})
 	other := check.Get(Write(t.TempDir(), repository))
 	check.That(t, other.Version != p.Version, "%+v", other)
-	write(t, repository, map[string]string{"deep/b/go.mod": "module " + Root + "/deep/b\n\ngo 1.26.0\n\nreplace " + Root + " => ../..\n"})
-	if _, err := Write(t.TempDir(), repository); err == nil || !strings.Contains(err.Error(), "deep/b/go.mod replaces "+Root) {
+	write(t, repository,
+		map[string]string{"deep/b/go.mod": "module " + Root + "/deep/b\n\ngo 1.26.0\n\nreplace " + Root +
+			" => ../..\n"})
+	if _, err := Write(t.TempDir(), repository); err == nil ||
+		!strings.Contains(err.Error(), "deep/b/go.mod replaces "+Root) {
 		t.Errorf("a module that replaces another: error %v", err)
 	}
 }

@@ -78,7 +78,8 @@ func (c Claims) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, 
 }
 
 // CommitAndClaim implements [delivery.Claims].
-func (c Claims) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
+func (c Claims) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request,
+	replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.step(Booked)
 	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)
 	c.step(Committed)

@@ -27,7 +27,8 @@ func (c *calls) Prepare(context.Context, delivery.Held) (delivery.Answer, error)
 	return delivery.Answer{}, nil
 }
 
-func (c *calls) CommitAndClaim(context.Context, delivery.Held, delivery.Request, ...delivery.Reply) (done, next delivery.Answer, err error) {
+func (c *calls) CommitAndClaim(context.Context, delivery.Held, delivery.Request,
+	...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.seen = append(c.seen, "CommitAndClaim")
 	return delivery.Answer{}, delivery.Answer{}, nil
 }
@@ -42,8 +43,12 @@ func batch(ctx context.Context, c delivery.Claims) error {
 
 func TestSteps(t *testing.T) {
 	under := &calls{}
-	claims := Claims{under, func(s Step) bool { under.seen = append(under.seen, string(s)); return false }}
+	claims := Claims{under, func(s Step) bool {
+		under.seen = append(under.seen, string(s))
+		return false
+	}}
 	check.OK(t, batch(t.Context(), claims))
-	want := []string{"Claim", string(Claimed), string(Worked), "Prepare", string(Prepared), string(Booked), "CommitAndClaim", string(Committed)}
+	want := []string{"Claim", string(Claimed), string(Worked), "Prepare", string(Prepared),
+		string(Booked), "CommitAndClaim", string(Committed)}
 	check.Is(t, cmp.Diff(want, under.seen), "")
 }

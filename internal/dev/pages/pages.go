@@ -40,7 +40,8 @@ func (p Part) Write(text string) error {
 func (p Part) Holds(text, command string) error {
 	_, part, _, err := p.split()
 	if err == nil && part != text {
-		err = fmt.Errorf("%s is not what is counted now (%s writes it):\n%s%s", p.Path, command, p.Begins, text)
+		err = fmt.Errorf("%s is not what is counted now (%s writes it):\n%s%s", p.Path, command, p.Begins,
+			text)
 	}
 	return err
 }
@@ -61,7 +62,8 @@ func (p Part) split() (before, part, after string, err error) {
 	before, rest, begun := strings.Cut(string(text), p.Begins)
 	part, after, ended := strings.Cut(rest, p.Ends)
 	if !begun || !ended || strings.Contains(rest, p.Begins) {
-		return "", "", "", fmt.Errorf("%s must have the line %q, once, and %q behind it", p.Path, p.Begins, p.Ends)
+		return "", "", "", fmt.Errorf("%s must have the line %q, once, and %q behind it", p.Path,
+			p.Begins, p.Ends)
 	}
 	return before, part, after, nil
 }

@@ -50,11 +50,13 @@ func GitHub(t testing.TB, root string) (all []Event) {
 // Lambda are the event files of aws-lambda-go that are JSON.
 func Lambda(t testing.TB) (all []Event) {
 	t.Helper()
-	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-lambda-go").Output()
+	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/aws/aws-lambda-go").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(folder)), "events/testdata/*.json"))
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(folder)),
+		"events/testdata/*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no event files: %v", err)
 	}

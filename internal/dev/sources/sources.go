@@ -41,7 +41,8 @@ func Note(ctx context.Context, folder string, packages ...string) error {
 }
 
 func list(ctx context.Context, folder string, packages []string) ([]string, error) {
-	command := exec.CommandContext(ctx, "go", append([]string{"list", "-e", "-deps", "-f", format}, packages...)...)
+	command := exec.CommandContext(ctx, "go",
+		append([]string{"list", "-e", "-deps", "-f", format}, packages...)...)
 	command.Dir = folder
 	said, err := command.Output()
 	if err != nil {

@@ -138,6 +138,8 @@ func (a *Account) places(gets func(Place) bool) []Place {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Seq, b.Seq)) })
+	slices.SortFunc(all, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Seq, b.Seq))
+	})
 	return all
 }

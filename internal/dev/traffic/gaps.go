@@ -31,7 +31,8 @@ func (g Gap) String() string {
 			parts = append(parts, fmt.Sprintf("%d to %d", r[0], r[1]))
 		}
 	}
-	return fmt.Sprintf("queue %s: seq %s is missing; messages behind it that wait: %d", g.Queue, strings.Join(parts, ", "), g.Waiting)
+	return fmt.Sprintf("queue %s: seq %s is missing; messages behind it that wait: %d", g.Queue,
+		strings.Join(parts, ", "), g.Waiting)
 }
 
 // Due reports which messages will come out: those that no gap is before. The gaps are in the order

@@ -83,7 +83,8 @@ func Generate(count int) ([]Message, error) {
 	for i := range count {
 		q := random.IntN(len(queues))
 		seqs[q]++
-		document := fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"m-%d","body":{"number":%d,"note":"%0*d"}}`,
+		document := fmt.Appendf(nil,
+			`{"queue":%q,"seq":%d,"id":"m-%d","body":{"number":%d,"note":"%0*d"}}`,
 			queues[q], seqs[q], i, seqs[q], 20+random.IntN(80), i)
 		m, err := NewMessage(document)
 		if err != nil {

@@ -26,7 +26,8 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "input.ndjson")
 		check.OK(t, os.WriteFile(path, []byte(c.text), 0o600))
-		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 	}

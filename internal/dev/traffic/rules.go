@@ -41,7 +41,8 @@ func Queued(t *track, o Output) (problem string, stale bool) {
 	first, again := t.seen[o.Seq]
 	switch {
 	case again && o.At.Sub(first.at) < remembered:
-		return fmt.Sprintf("came again after %s, by another deduplication id", o.At.Sub(first.at).Round(time.Millisecond)), false
+		return fmt.Sprintf("came again after %s, by another deduplication id",
+			o.At.Sub(first.at).Round(time.Millisecond)), false
 	case again && o.Token <= slices.Max(first.tokens):
 		return "came again, and the token does not tell", false
 	case !again && o.Seq != t.position+1:

@@ -90,7 +90,8 @@ func Documents(messages []Message) []json.RawMessage {
 // refused reports whether the API gave an answer that no repeat changes.
 func refused(err error) bool {
 	var problem *client.Problem
-	return errors.As(err, &problem) && problem.Status < 500 && problem.Status != http.StatusTooManyRequests
+	return errors.As(err, &problem) && problem.Status < 500 &&
+		problem.Status != http.StatusTooManyRequests
 }
 
 // Sent is what was done so far.

@@ -230,7 +230,8 @@ func (w *Watcher) Batch(b Batch) {
 		}
 	}
 	if expect != b.To || len(b.Skipped) > 0 {
-		w.wrong("queue %q: a batch from %d to %d ends at %d, and %d are skipped", b.Queue, b.From, b.To, expect, len(b.Skipped))
+		w.wrong("queue %q: a batch from %d to %d ends at %d, and %d are skipped", b.Queue, b.From, b.To,
+			expect, len(b.Skipped))
 	}
 	if w.batches <= w.Show {
 		fmt.Fprintf(w.Out, "    out  %-24s %d messages, seq %d to %d\n",

@@ -38,7 +38,8 @@ func bodyOf(seq int64) Sums { return SumsOf(fmt.Appendf(nil, `{"n": %d}`, seq)) 
 
 // came is a message of a queue that came under a token, some time after the first.
 func came(queue string, seq, token int64, after time.Duration) Output {
-	return Output{Place: Place{queue, seq}, Token: token, ID: fmt.Sprint(seq), Sums: bodyOf(seq), At: time.Unix(1e9, 0).Add(after)}
+	return Output{Place: Place{queue, seq}, Token: token, ID: fmt.Sprint(seq), Sums: bodyOf(seq),
+		At: time.Unix(1e9, 0).Add(after)}
 }
 
 // TestWatcherSeesWhatIsWrong: a check that never fails checks nothing.
@@ -49,7 +50,8 @@ func TestWatcherSeesWhatIsWrong(t *testing.T) {
 	renamed.ID = "another"
 	changed := q(1, 1)
 	changed.Sums = bodyOf(2)
-	rewritten := Output{Place: Place{"q", 1}, Token: 1, Sums: SumsOf([]byte(`{"n":1}`)), Rewritten: true}
+	rewritten := Output{Place: Place{"q", 1}, Token: 1, Sums: SumsOf([]byte(`{"n":1}`)),
+		Rewritten: true}
 	value := rewritten
 	value.Sums = SumsOf([]byte(`{"n":2}`))
 	exact := rewritten
@@ -115,7 +117,8 @@ func TestMissing(t *testing.T) {
 		t.Errorf("missing %v", missing)
 	}
 	some := NewWatcher("some", Unordered, getsGood, threeQueues())
-	for _, o := range []Output{came("q", 1, 1, 0), came("q", 2, 1, 0), came("q", 4, 1, 0), came(gapQueue, 1, 1, 0), came(poisonQueue, 1, 1, 0), came(poisonQueue, 2, 1, 0)} {
+	for _, o := range []Output{came("q", 1, 1, 0), came("q", 2, 1, 0), came("q", 4, 1, 0),
+		came(gapQueue, 1, 1, 0), came(poisonQueue, 1, 1, 0), came(poisonQueue, 2, 1, 0)} {
 		some.Take(o)
 	}
 	missing := some.Missing()
@@ -131,7 +134,8 @@ func TestManyViolations(t *testing.T) {
 		w.Take(came("other", 1, 1, 0))
 	}
 	report := w.Report()
-	if w.State().Violations != 2*most || len(report) != most+1 || !strings.Contains(report[most], "20 more") {
+	if w.State().Violations != 2*most || len(report) != most+1 ||
+		!strings.Contains(report[most], "20 more") {
 		t.Errorf("%d violations, report %q", w.State().Violations, report)
 	}
 }
@@ -142,7 +146,8 @@ func logLine(from, to int, token int, seqs ...int64) string {
 	for _, seq := range seqs {
 		messages = append(messages, fmt.Sprintf(`{"seq":%d,"sha256":%q}`, seq, bodyOf(seq).Exact))
 	}
-	return fmt.Sprintf(`{"message":"batch","queue":"q","token":%d,"from":%d,"to":%d,"messages":[%s]}`, token, from, to, strings.Join(messages, ","))
+	return fmt.Sprintf(`{"message":"batch","queue":"q","token":%d,"from":%d,"to":%d,"messages":[%s]}`,
+		token, from, to, strings.Join(messages, ","))
 }
 
 func TestLines(t *testing.T) {

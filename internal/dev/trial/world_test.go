@@ -28,7 +28,8 @@ func TestVerdict(t *testing.T) {
 		var out bytes.Buffer
 		w := check.Get(New(&out))
 		w.Account.Note(traffic.Plain("q", 1, "1", ""))
-		w.Watch("sink", traffic.Unordered, traffic.All).Take(traffic.Output{Place: traffic.At("q", 1), Token: 1, Sums: traffic.SumsOf([]byte("1"))})
+		w.Watch("sink", traffic.Unordered, traffic.All).
+			Take(traffic.Output{Place: traffic.At("q", 1), Token: 1, Sums: traffic.SumsOf([]byte("1"))})
 		spoil(w)
 		err := w.Verdict()
 		check.That(t, (err != nil) == (says != "") && (err == nil || strings.Contains(err.Error(), says)),
@@ -61,20 +62,21 @@ func api(t *testing.T, outcome func(document string) string) *World {
 	w, err := New(t.Output())
 	check.OK(t, err)
 	t.Cleanup(w.End)
-	w.Sender, err = traffic.NewSender(w.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ Messages []json.RawMessage }
-		err := json.NewDecoder(r.Body).Decode(&in)
-		check.That(t, err == nil, "%v", err)
-		var results []string
-		for _, m := range in.Messages {
-			said := outcome(string(m))
-			if said == "" {
-				w.WriteHeader(http.StatusBadRequest)
+	w.Sender, err = traffic.NewSender(
+		w.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var in struct{ Messages []json.RawMessage }
+			err := json.NewDecoder(r.Body).Decode(&in)
+			check.That(t, err == nil, "%v", err)
+			var results []string
+			for _, m := range in.Messages {
+				said := outcome(string(m))
+				if said == "" {
+					w.WriteHeader(http.StatusBadRequest)
+				}
+				results = append(results, fmt.Sprintf(`{"status":200,"outcome":%q}`, said))
 			}
-			results = append(results, fmt.Sprintf(`{"status":200,"outcome":%q}`, said))
-		}
-		_, _ = fmt.Fprintf(w, `{"detail":"so it is","results":[%s]}`, strings.Join(results, ","))
-	})))
+			_, _ = fmt.Fprintf(w, `{"detail":"so it is","results":[%s]}`, strings.Join(results, ","))
+		})))
 	check.OK(t, err)
 	return w
 }
@@ -120,9 +122,11 @@ func TestSendEndsWhereRefused(t *testing.T) {
 func TestGet(t *testing.T) {
 	w := check.Get(New(t.Output()))
 	defer w.End()
-	sender := check.Get(traffic.NewSender(w.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprint(w, map[string]string{"": `{"list":["a"],"next":"n"}`, "n": `{"list":["b"]}`}[r.FormValue("after")])
-	}))))
+	sender := check.Get(
+		traffic.NewSender(w.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprint(w,
+				map[string]string{"": `{"list":["a"],"next":"n"}`, "n": `{"list":["b"]}`}[r.FormValue("after")])
+		}))))
 	all := check.Get(Get[string](t.Context(), sender.Client, "/", "list", url.Values{}))
 	check.That(t, slices.Equal(all, []string{"a", "b"}), "%q", all)
 }

@@ -21,7 +21,8 @@ func TestNames(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" || entry.Name() == ".build"):
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" ||
+			entry.Name() == ".build"):
 			return filepath.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(path, "_test.go"):
 			return nil

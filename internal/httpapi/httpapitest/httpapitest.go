@@ -176,7 +176,8 @@ func (c *Client) Check(method, path, query, body string, a Answer) {
 		header.Set(name, value)
 	}
 	err = openapi3filter.ValidateResponse(c.t.Context(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: in, Status: a.Status, Header: header, Body: io.NopCloser(strings.NewReader(a.Body)),
+		RequestValidationInput: in, Status: a.Status, Header: header,
+		Body: io.NopCloser(strings.NewReader(a.Body)),
 	})
 	check.That(c.t, err == nil,
 		"the answer %d to %s %s is not in the contract: %v\n%s", a.Status, method, path, err, a.Body)
@@ -194,9 +195,11 @@ func (c *Client) Want(what string, a Answer, status int, parts ...string) {
 // RequestAs is Request under a token whose claim has this value.
 func (c *Client) RequestAs(claim, value, method, path, query, body string) Answer {
 	c.t.Helper()
-	caller := check.Get(json.Marshal(map[string]any{"jwt": map[string]any{"claims": map[string]string{claim: value}}}))
+	caller := check.Get(
+		json.Marshal(map[string]any{"jwt": map[string]any{"claims": map[string]string{claim: value}}}))
 	event := V2(method, path, query, body, false)
-	a := c.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+string(caller)+`,`, 1))
+	a := c.Raw(strings.Replace(event, `"requestContext":{`,
+		`"requestContext":{"authorizer":`+string(caller)+`,`, 1))
 	c.Check(method, path, query, body, a)
 	return a
 }

@@ -49,7 +49,8 @@ type Detail struct {
 
 // Kind is an EventBridge bus.
 var Kind = kind.Resource{
-	Name: "eventbridge", Looks: "arn:aws:events:REGION:ACCOUNT:event-bus/NAME", Action: "events:PutEvents",
+	Name: "eventbridge", Looks: "arn:aws:events:REGION:ACCOUNT:event-bus/NAME",
+	Action: "events:PutEvents",
 	// "PutEvents", Amazon EventBridge API Reference. "Less than 1 MB" is read as the smaller of its
 	// two meanings.
 	Bytes: 1_000_000, MaxBytes: 1_000_000, Entries: 10, Events: true,
@@ -64,7 +65,8 @@ type bus struct {
 }
 
 func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
-	client, err := awscall.New(awscall.EventBridge, awscall.Options{Region: t.ARN.Region, Transport: transport, Timeout: kind.RequestTimeout})
+	client, err := awscall.New(awscall.EventBridge,
+		awscall.Options{Region: t.ARN.Region, Transport: transport, Timeout: kind.RequestTimeout})
 	return &bus{arn: t.ARN.String(), limits: t.Limits, events: t.Events, client: client}, err
 }
 
@@ -80,8 +82,10 @@ func (s *bus) Send(ctx context.Context, b delivery.Batch) error {
 		if err != nil {
 			return err
 		}
-		event := awscall.PutEvent{EventBusName: s.arn, Source: Source, DetailType: detailType, Detail: string(detail), TraceHeader: xray.Header(m.Trace)}
-		items = append(items, kind.Item[awscall.PutEvent]{Seq: m.Seq, Bytes: len(Source) + len(detailType) + len(detail), Entry: event})
+		event := awscall.PutEvent{EventBusName: s.arn, Source: Source, DetailType: detailType,
+			Detail: string(detail), TraceHeader: xray.Header(m.Trace)}
+		items = append(items, kind.Item[awscall.PutEvent]{Seq: m.Seq,
+			Bytes: len(Source) + len(detailType) + len(detail), Entry: event})
 	}
 	return kind.SendAll(ctx, b.Queue, items, s.limits, false, s.put)
 }
@@ -94,7 +98,8 @@ func detailOf(b delivery.Batch, i int) ([]byte, error) {
 		written.Body, written.BodyBase64 = nil, &encoded
 	}
 	return strictjson.Marshal(Detail{
-		Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
+		Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(),
+		TokenN:  jsonseq.Seq(b.Token.N),
 		Attempt: b.Attempt, Rewinds: b.Rewinds, Document: written,
 	})
 }
@@ -110,12 +115,14 @@ func (s *bus) put(ctx context.Context, events []awscall.PutEvent) ([]kind.Refusa
 		return nil, fmt.Errorf("put %d events on %s: %w", len(events), s.arn, err)
 	}
 	if len(results) != len(events) {
-		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries", len(events), s.arn, len(results))
+		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries", len(events), s.arn,
+			len(results))
 	}
 	var refusals []kind.Refusal
 	for i, result := range results {
 		if result.EventID == "" {
-			refusals = append(refusals, kind.Refusal{Index: i, Code: result.ErrorCode, Message: result.ErrorMessage, Away: isOwnFault(result.ErrorCode)})
+			refusals = append(refusals, kind.Refusal{Index: i, Code: result.ErrorCode,
+				Message: result.ErrorMessage, Away: isOwnFault(result.ErrorCode)})
 		}
 	}
 	return refusals, nil
@@ -124,7 +131,8 @@ func (s *bus) put(ctx context.Context, events []awscall.PutEvent) ([]kind.Refusa
 // isOwnFault reports whether an entry failed by EventBridge's own fault: it says
 // ThrottlingException where there was too much ("PutEvents", Amazon EventBridge API Reference).
 func isOwnFault(code string) bool {
-	return code == "ThrottlingException" || code == "InternalException" || code == "InternalFailure" || code == "ServiceUnavailable"
+	return code == "ThrottlingException" || code == "InternalException" || code == "InternalFailure" ||
+		code == "ServiceUnavailable"
 }
 
 // hasGreatInteger reports whether a JSON document has an integer beyond 64 bits, which EventBridge

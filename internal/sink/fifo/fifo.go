@@ -111,8 +111,10 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
 			entry.DeduplicationID += "." + b.Edges[i].Op().String()
 		}
 		attributes := Attributes{
-			Queue: b.Queue, Tenant: of, Seq: strconv.FormatInt(m.Seq, 10), Consumer: b.Consumer, Token: b.Token.String(),
-			Edge: kind.EdgeOf(b, i), ContentType: cmp.Or(m.ContentType, cursor.DefaultContentType), ID: m.ID,
+			Queue: b.Queue, Tenant: of, Seq: strconv.FormatInt(m.Seq, 10), Consumer: b.Consumer,
+			Token: b.Token.String(),
+			Edge:  kind.EdgeOf(b, i), ContentType: cmp.Or(m.ContentType, cursor.DefaultContentType),
+			ID: m.ID,
 		}
 		if len(m.Attributes) > 0 {
 			own, err := strictjson.Marshal(m.Attributes)
@@ -130,7 +132,8 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
 			attributes.ContentType = cloudevents.MediaType
 		}
 		entry.Body, attributes.Encoding = textOf(body)
-		attributes.Traceparent, attributes.Tracestate, entry.Trace = m.Trace.Parent, m.Trace.State, xray.Header(m.Trace)
+		attributes.Traceparent, attributes.Tracestate, entry.Trace = m.Trace.Parent, m.Trace.State,
+			xray.Header(m.Trace)
 		if m.Key != "" {
 			if err := attributes.sayKeyed(m); err != nil {
 				return nil, err

@@ -28,7 +28,8 @@ func TestGroupOf(t *testing.T) {
 		"sha256":                 "sha256",
 	} {
 		got := groupOf(queue)
-		if want == hashedGroup && (len(got) != 7+64 || !strings.HasPrefix(got, want) || got == queue) || want != hashedGroup && got != want {
+		if want == hashedGroup && (len(got) != 7+64 || !strings.HasPrefix(got, want) || got == queue) ||
+			want != hashedGroup && got != want {
 			t.Errorf("group of %q is %q, want %q", queue, got, want)
 		}
 	}
@@ -58,7 +59,8 @@ func TestDedup(t *testing.T) {
 	again := b
 	again.Attempt, again.Token.N = 3, 9
 	first := check.Get(Items(b, false))
-	check.Is(t, check.Get(Items(again, false))[0].Entry.DeduplicationID, first[0].Entry.DeduplicationID)
+	check.Is(t, check.Get(Items(again, false))[0].Entry.DeduplicationID,
+		first[0].Entry.DeduplicationID)
 }
 
 func TestTextOf(t *testing.T) {
@@ -83,7 +85,8 @@ func TestTextOf(t *testing.T) {
 func TestFifoItems(t *testing.T) {
 	b := sinktest.Batch("a queue\x01", "x")
 	m := &b.Messages[0]
-	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain", map[string]string{"b": "<2>", "a": "1"}
+	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain",
+		map[string]string{"b": "<2>", "a": "1"}
 	got := check.Get(Items(b, false))[0]
 	want := map[string]awscall.Attribute{
 		"queue":       {DataType: "Binary", BinaryValue: []byte("a queue\x01")},
@@ -110,11 +113,13 @@ func TestTrackedFifoItems(t *testing.T) {
 	first := check.Get(Items(b, false))
 	for i, it := range first {
 		check.Is(t, it.Entry.Attributes["edge"].StringValue, b.Edges[i].String())
-		check.That(t, len(it.Entry.DeduplicationID) <= 128, "the id has %d characters", len(it.Entry.DeduplicationID))
+		check.That(t, len(it.Entry.DeduplicationID) <= 128, "the id has %d characters",
+			len(it.Entry.DeduplicationID))
 	}
 	check.Is(t, check.Get(Items(b, false))[0].Entry.DeduplicationID, first[0].Entry.DeduplicationID)
 	again := check.Get(Items(sinktest.Tracked(b, "again"), false))
-	check.That(t, again[0].Entry.DeduplicationID != first[0].Entry.DeduplicationID, "delivered again it has the same id")
+	check.That(t, again[0].Entry.DeduplicationID != first[0].Entry.DeduplicationID,
+		"delivered again it has the same id")
 }
 
 // TestLargestMessage: every message that the sorter takes fits a queue, and a topic that was
@@ -139,7 +144,8 @@ func TestKeyedFifoItems(t *testing.T) {
 	m.ID, m.Attributes, m.Key, m.Late, m.Unlinked = "id", map[string]string{"a": "1"}, key, true, true
 	b.Messages[0].Key = key
 	items := check.Get(Items(b, false))
-	for i, want := range []string{`{"key":["2026-05-06T05:08:09Z","<a>"]}`, `{"key":["2026-05-06T05:08:09Z","<a>"],"late":true,"unlinked":true}`} {
+	for i, want := range []string{`{"key":["2026-05-06T05:08:09Z","<a>"]}`,
+		`{"key":["2026-05-06T05:08:09Z","<a>"],"late":true,"unlinked":true}`} {
 		got := items[i].Entry.Attributes
 		check.Is(t, got["keyed"].StringValue, want)
 		check.That(t, len(got) <= 10, "%d attributes: %+v", len(got), got)
@@ -150,7 +156,8 @@ func TestKeyedFifoItems(t *testing.T) {
 // TestTracedFifoItems: a trace is sent whatever else a message has, and SQS takes the attributes.
 func TestTracedFifoItems(t *testing.T) {
 	key := check.Get(sortkey.KeyType("text").Key("k"))
-	trace := cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
+	trace := cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		State: "a=1"}
 	parent, state, tenant := "traceparent", "tracestate", "tenant"
 	values := map[string]string{parent: trace.Parent, state: trace.State, tenant: "acme"}
 	for _, c := range []struct {
@@ -176,7 +183,8 @@ func TestTracedFifoItems(t *testing.T) {
 		items := check.Get(Items(b, false))
 		got := items[0].Entry.Attributes
 		check.That(t, len(got) <= 10, "%s: %d attributes", c.name, len(got))
-		check.Is(t, items[0].Entry.Trace, "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1")
+		check.Is(t, items[0].Entry.Trace,
+			"Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1")
 		for _, name := range c.want {
 			check.Is(t, got[name].StringValue, values[name], c.name, name)
 		}

@@ -54,8 +54,9 @@ func (s *Sink) put(ctx context.Context, entries []awscall.Entry) ([]kind.Refusal
 		f, hasFailed := failed[e.ID]
 		switch {
 		case isTaken && !isSumOf(t.MD5OfMessageBody, e.Body):
-			return nil, fmt.Errorf("%s took a message that was changed on its way: its deduplication id is %s",
-				s.Target, e.DeduplicationID)
+			return nil,
+				fmt.Errorf("%s took a message that was changed on its way: its deduplication id is %s",
+					s.Target, e.DeduplicationID)
 		case hasFailed:
 			refusals = append(refusals, kind.Refusal{
 				Index: i, Code: f.Code, Message: f.Message, Final: f.SenderFault, Away: !f.SenderFault,

@@ -23,7 +23,8 @@ const (
 // readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The body for a
 // batch must be there whole, too: it may say what was not taken. The connection is used again where
 // the body is no longer than what is read of it.
-func readAnswer(answer *http.Response, to target, batch bool, began time.Time, clock func() time.Time) (delivery.Response, error) {
+func readAnswer(answer *http.Response, to target, batch bool, began time.Time,
+	clock func() time.Time) (delivery.Response, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	long := len(text) > maxAnswer
 	if err != nil {
@@ -39,13 +40,15 @@ func readAnswer(answer *http.Response, to target, batch bool, began time.Time, c
 		case batch && err != nil:
 			return said, unanswered(err, to.url.Host, said.Took)
 		case batch && long:
-			return said, fmt.Errorf("%s answered more than %d bytes, so that nobody can tell what it took", to.url.Host, maxAnswer)
+			return said, fmt.Errorf("%s answered more than %d bytes, so that nobody can tell what it took",
+				to.url.Host, maxAnswer)
 		}
 		return said, nil
 	}
 	return said, &kind.AnswerError{
-		Host: to.url.Host, Status: said.Status, Took: said.Took, Text: said.Text, RetryAt: retryAt(answer.Header.Get("Retry-After"), now),
-		Own: to.own,
+		Host: to.url.Host, Status: said.Status, Took: said.Took, Text: said.Text,
+		RetryAt: retryAt(answer.Header.Get("Retry-After"), now),
+		Own:     to.own,
 	}
 }
 

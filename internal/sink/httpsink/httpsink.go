@@ -140,7 +140,8 @@ func (s *sink) target(ctx context.Context, b delivery.Batch) (target, error) {
 }
 
 // post makes one request, and returns its answer, and for how many seconds that defers the batch.
-func (s *sink) post(ctx context.Context, to target, c content) (said delivery.Response, deferred string, err error) {
+func (s *sink) post(ctx context.Context, to target,
+	c content) (said delivery.Response, deferred string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.Timeout)
 	defer cancel()
 	began := s.now()

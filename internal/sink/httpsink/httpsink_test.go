@@ -115,7 +115,8 @@ func TestSingle(t *testing.T) {
 	e := newEndpoint(t, says(204, "", ""))
 	b := sinktest.Batch("@acme/ö 1", `{"n":1}`, "two")
 	b.Attempt, b.Rewinds = 2, 1
-	b.Messages[0].ID, b.Messages[0].ContentType, b.Messages[0].Attributes = "a/1%\n", "application/json", map[string]string{"k": "ö\"😀"}
+	b.Messages[0].ID, b.Messages[0].ContentType, b.Messages[0].Attributes = "a/1%\n",
+		"application/json", map[string]string{"k": "ö\"😀"}
 	key := check.Get(sortkey.ParseKeyType("number"))
 	b.Messages[1].Key = check.Get(key.Key(7))
 	b.Messages[1].Late, b.Messages[1].Unlinked = true, true
@@ -152,7 +153,8 @@ func TestSingle(t *testing.T) {
 // adds no header.
 func TestContentTypesThatNoHeaderTakes(t *testing.T) {
 	e := newEndpoint(t, nil)
-	for _, given := range []string{"text/plain\r\nX-Evil: 1", "a\x00b", "text/\u00f6", " a/b", "a\x7f"} {
+	for _, given := range []string{"text/plain\r\nX-Evil: 1", "a\x00b", "text/\u00f6", " a/b",
+		"a\x7f"} {
 		b := sinktest.Batch("q", "1")
 		b.Messages[0].ContentType = given
 		check.OK(t, e.open(t, ``).Send(t.Context(), b))
@@ -177,7 +179,8 @@ func TestIDs(t *testing.T) {
 	for i := range renewed.Messages {
 		renewed.Messages[i].EnqueuedAt = renewed.Messages[i].EnqueuedAt.Add(time.Millisecond)
 	}
-	for mode, want := range map[string]struct{ requests, ids int }{"single": {13, 10}, "batch": {7, 6}} {
+	for mode, want := range map[string]struct{ requests, ids int }{"single": {13, 10},
+		"batch": {7, 6}} {
 		e.asked = nil
 		to := e.open(t, `,"mode":"`+mode+`"`)
 		for _, b := range []delivery.Batch{first, again, alone, replayed, other, queue, renewed} {
@@ -213,8 +216,12 @@ func TestStandardWebhooks(t *testing.T) {
 func TestOtherSignatures(t *testing.T) {
 	e := newEndpoint(t, nil)
 	vault(t, `["the young secret of these","the old secret of these"]`)
-	check.OK(t, e.open(t, `,"sign":{"scheme":"hmac","secret":"`+secretARN+`","header":"X-Hub-Signature-256","prefix":"sha256="}`).Send(t.Context(), sinktest.Batch("q", "body")))
-	check.OK(t, e.open(t, `,"sign":{"scheme":"bearer","secret":"`+secretARN+`"}`).Send(t.Context(), sinktest.Batch("q", "body")))
+	check.OK(t,
+		e.open(t, `,"sign":{"scheme":"hmac","secret":"`+secretARN+
+			`","header":"X-Hub-Signature-256","prefix":"sha256="}`).Send(t.Context(),
+			sinktest.Batch("q", "body")))
+	check.OK(t, e.open(t, `,"sign":{"scheme":"bearer","secret":"`+secretARN+`"}`).Send(t.Context(),
+		sinktest.Batch("q", "body")))
 	mac := hmac.New(sha256.New, []byte("the young secret of these"))
 	mac.Write([]byte("body"))
 	want := "sha256=" + hex.EncodeToString(mac.Sum(nil))
@@ -225,9 +232,11 @@ func TestOtherSignatures(t *testing.T) {
 // TestSecretsThatCannotBeHad: nothing is sent, and no message is at fault.
 func TestSecretsThatCannotBeHad(t *testing.T) {
 	e := newEndpoint(t, nil)
-	for value, scheme := range map[string]string{"": standardScheme, "no base64 of any kind": standardScheme, "a secret with\x01 a control": "bearer"} {
+	for value, scheme := range map[string]string{"": standardScheme,
+		"no base64 of any kind": standardScheme, "a secret with\x01 a control": "bearer"} {
 		vault(t, value)
-		err := e.open(t, `,"sign":{"scheme":"`+scheme+`","secret":"`+secretARN+`"}`).Send(t.Context(), sinktest.Batch("q", "1"))
+		err := e.open(t, `,"sign":{"scheme":"`+scheme+`","secret":"`+secretARN+`"}`).Send(t.Context(),
+			sinktest.Batch("q", "1"))
 		if err == nil || !kind.IsAway(err) || value != "" && strings.Contains(err.Error(), value) {
 			t.Errorf("%q: %v", value, err)
 		}
@@ -278,7 +287,9 @@ func TestAnswers(t *testing.T) {
 				return
 			}
 			var answered *kind.AnswerError
-			if !errors.As(err, &answered) || answered.Status != c.status || !strings.Contains(err.Error(), c.said) || !strings.HasPrefix(err.Error(), host+" answered ") || len(err.Error()) > 700 {
+			if !errors.As(err, &answered) || answered.Status != c.status ||
+				!strings.Contains(err.Error(), c.said) || !strings.HasPrefix(err.Error(), host+" answered ") ||
+				len(err.Error()) > 700 {
 				t.Fatalf("%v; want %s", err, c.said)
 			}
 			if kind.IsAway(err) != c.away || answered.Final() != c.final {
@@ -311,10 +322,12 @@ func TestUnanswered(t *testing.T) {
 	e.answer = slow
 	isAway := func(name string, err error, want string) {
 		t.Helper()
-		check.That(t, err != nil && kind.IsAway(err) && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "hooks"),
+		check.That(t, err != nil && kind.IsAway(err) && strings.Contains(err.Error(), want) &&
+			!strings.Contains(err.Error(), "hooks"),
 			"%s: %v; want %s", name, err, want)
 	}
-	isAway("slow", e.open(t, `,"timeout":"1s"`).Send(t.Context(), sinktest.Batch("q", "1")), "no answer within 1")
+	isAway("slow", e.open(t, `,"timeout":"1s"`).Send(t.Context(), sinktest.Batch("q", "1")),
+		"no answer within 1")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	isAway("no time", e.open(t, ``).Send(ctx, sinktest.Batch("q", "1")), "no answer within")
@@ -325,7 +338,8 @@ func TestUnanswered(t *testing.T) {
 	isAway("not there", to.Send(t.Context(), sinktest.Batch("q", "1")), "refused")
 
 	// A name may come to have another address after it was opened.
-	err := open(t, `{"url":"https://hooks-of-nobody.localhost/hooks"}`).Send(t.Context(), sinktest.Batch("q", "1"))
+	err := open(t, `{"url":"https://hooks-of-nobody.localhost/hooks"}`).Send(t.Context(),
+		sinktest.Batch("q", "1"))
 	check.That(t, err != nil && kind.IsAway(err), "%v", err)
 }
 
@@ -359,7 +373,8 @@ func TestAPartIsTaken(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, c.answer)
 		}
-		err := e.open(t, c.settings).Send(t.Context(), sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 300)}, 4)...))
+		err := e.open(t, c.settings).Send(t.Context(),
+			sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 300)}, 4)...))
 		got := "taken"
 		var part interface {
 			error
@@ -404,7 +419,8 @@ func TestAnAnswerThatCannotBeReadWhole(t *testing.T) {
 		{"too long", "single", says(200, "", long(1<<20)), "", false, 0},
 	} {
 		t.Run(c.mode+" "+c.name, func(t *testing.T) {
-			err := newEndpoint(t, c.answer).open(t, `,"mode":"`+c.mode+`"`).Send(t.Context(), sinktest.Batch("q", "1", "2", "3"))
+			err := newEndpoint(t, c.answer).open(t, `,"mode":"`+c.mode+`"`).Send(t.Context(),
+				sinktest.Batch("q", "1", "2", "3"))
 			var part interface{ UpTo() int64 }
 			switch {
 			case c.want == "":
@@ -428,13 +444,15 @@ func TestBatch(t *testing.T) {
 		"asked %v", e.asked)
 	for i, r := range e.asked {
 		d := sinktest.Decode[lambda.Document](t, []byte(r.body))
-		if d.Queue != "@acme/q" || d.Tenant != "acme" || int(d.To) != i+1 || len(d.Messages) != 1 || r.Get("Content-Type") != "application/json" {
+		if d.Queue != "@acme/q" || d.Tenant != "acme" || int(d.To) != i+1 || len(d.Messages) != 1 ||
+			r.Get("Content-Type") != "application/json" {
 			t.Errorf("%+v, %v", d, r.Header)
 		}
 	}
 	for _, mode := range []string{"batch", "single"} {
 		e.asked = nil
-		err := e.open(t, `,"mode":"`+mode+`","maxBytes":1024`).Send(t.Context(), sinktest.Batch("q", "1", strings.Repeat("x", 1025)))
+		err := e.open(t, `,"mode":"`+mode+`","maxBytes":1024`).Send(t.Context(),
+			sinktest.Batch("q", "1", strings.Repeat("x", 1025)))
 		var tooLarge *kind.TooLargeError
 		check.Need(t, errors.As(err, &tooLarge), "%s: %v", mode, err)
 		check.That(t, tooLarge.Seq == 2 && tooLarge.Limit == 1024, "%s: %v", mode, err)
@@ -498,7 +516,8 @@ func TestConfig(t *testing.T) {
 		sign(`"scheme":"bearer","key":"x",` + arn):                    "sign.key is not known",
 	} {
 		s, err := settings(text)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || s != nil) {
+		if want == "" && err != nil ||
+			want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || s != nil) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}
@@ -520,7 +539,8 @@ func TestOpenRefuses(t *testing.T) {
 		t.Setenv(egress.AllowVariable, c.allow)
 		s := check.Get(settings(`{"url":"` + c.url + `"}`))
 		_, err := s.Open(kind.Options{})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 			t.Errorf("%s with %q: %v", c.url, c.allow, err)
 		}
 	}
@@ -528,7 +548,8 @@ func TestOpenRefuses(t *testing.T) {
 
 // TestDefaults: where nothing else is said, a single message is a batch.
 func TestDefaults(t *testing.T) {
-	for text, want := range map[string]int{`{"url":"https://a.example/"}`: 1, `{"url":"https://a.example/","mode":"batch"}`: 0} {
+	for text, want := range map[string]int{`{"url":"https://a.example/"}`: 1,
+		`{"url":"https://a.example/","mode":"batch"}`: 0} {
 		s := check.Get(settings(text))
 		var r delivery.Reader
 		_ = s.(interface{ Defaults(*delivery.Reader) error }).Defaults(&r)
@@ -544,10 +565,12 @@ func TestTheGuardIsAsked(t *testing.T) {
 	e := newEndpoint(t, nil)
 	to := e.open(t, ``)
 	t.Setenv(egress.AllowVariable, "10.0.0.0/8")
-	s := check.Get(settings(fmt.Sprintf(`{"url":"%s/","ports":[%s]}`, strings.Replace(e.URL, "127.0.0.1", "localhost", 1), e.URL[strings.LastIndex(e.URL, ":")+1:])))
+	s := check.Get(settings(fmt.Sprintf(`{"url":"%s/","ports":[%s]}`,
+		strings.Replace(e.URL, "127.0.0.1", "localhost", 1), e.URL[strings.LastIndex(e.URL, ":")+1:])))
 	inner := check.Get(s.Open(kind.Options{}))
 	var forbidden *egress.ForbiddenError
-	if err := inner.Send(t.Context(), sinktest.Batch("q", "1")); !errors.As(err, &forbidden) || len(e.asked) > 0 {
+	if err := inner.Send(t.Context(), sinktest.Batch("q", "1")); !errors.As(err, &forbidden) ||
+		len(e.asked) > 0 {
 		t.Errorf("a name of this host: %v, asked %v", err, e.asked)
 	}
 	check.OK(t, to.Send(t.Context(), sinktest.Batch("q", "1")))
@@ -564,7 +587,8 @@ func TestThePageListsTheHeaders(t *testing.T) {
 	parts := strings.Split(string(page), "\n```\nwebhook-id: ")
 	for i, mode := range []string{"single", "batch"} {
 		e.asked = nil
-		check.OK(t, e.open(t, `,"mode":"`+mode+`","sign":{"scheme":"standard","secret":"`+secretARN+`"}`).Send(t.Context(), b))
+		check.OK(t, e.open(t, `,"mode":"`+mode+`","sign":{"scheme":"standard","secret":"`+secretARN+`"}`).
+			Send(t.Context(), b))
 		var sent, listed []string
 		for name := range e.asked[0].Header {
 			sent = append(sent, strings.ToLower(name))
@@ -612,11 +636,14 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 			}
 			sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 			for seq := range messages {
-				check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: []byte("1")})[0].Err)
+				check.OK(t,
+					sorter.Put(t.Context(),
+						cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: []byte("1")})[0].Err)
 			}
 			d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
 			done := d.Deliver(t.Context(), "q", delivery.Reader{Name: "c", Handle: to.Send}, -1)
-			check.That(t, done.Err == nil && done.Outcome == c.ended && (c.cause == "" || strings.Contains(done.Cause.Error(), c.cause)),
+			check.That(t, done.Err == nil && done.Outcome == c.ended &&
+				(c.cause == "" || strings.Contains(done.Cause.Error(), c.cause)),
 				"it ended as %s (%v, %v), want %s, %s", done.Outcome, done.Cause, done.Err, c.ended, c.cause)
 			check.Is(t, len(e.asked), 1)
 		})
@@ -627,10 +654,13 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 func TestTraceHeaders(t *testing.T) {
 	e := newEndpoint(t, nil)
 	b := sinktest.Batch("q", "1", "2")
-	b.Messages[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
+	b.Messages[0].Trace = cursor.Trace{
+		Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1",
+	}
 	check.OK(t, e.open(t, "").Send(t.Context(), b))
 	first, second := e.asked[0], e.asked[1]
-	check.That(t, first.Get("Traceparent") == b.Messages[0].Trace.Parent && first.Get("Tracestate") == "a=1" && second.Get("Traceparent")+second.Get("Tracestate") == "",
+	check.That(t, first.Get("Traceparent") == b.Messages[0].Trace.Parent &&
+		first.Get("Tracestate") == "a=1" && second.Get("Traceparent")+second.Get("Tracestate") == "",
 		"asked %+v", e.asked)
 }
 
@@ -641,7 +671,8 @@ func TestCloudEvents(t *testing.T) {
 	for mode, want := range map[string]struct {
 		contentType string
 		requests    int
-	}{"single": {"application/cloudevents+json", 3}, "batch": {"application/cloudevents-batch+json", 2}} {
+	}{"single": {"application/cloudevents+json", 3},
+		"batch": {"application/cloudevents-batch+json", 2}} {
 		e.asked = nil
 		to := e.open(t, `,"format":"cloudevents","maxBytes":1500,"mode":"`+mode+`"`)
 		check.OK(t, to.Send(t.Context(), b))
@@ -662,8 +693,11 @@ func TestCloudEvents(t *testing.T) {
 			check.That(t, r.Get("Content-Type") == want.contentType && r.Get("Streamsort-Queue") == "q",
 				"%+v", r.Header)
 		}
-		check.That(t, len(e.asked) == want.requests && ids == "123" && bodies == `{"n": 1}`+strings.Repeat("x", 500)+strings.Repeat("y", 500),
+		check.That(t, len(e.asked) == want.requests && ids == "123" &&
+			bodies == `{"n": 1}`+strings.Repeat("x", 500)+strings.Repeat("y", 500),
 			"%s: %d requests of %s", mode, len(e.asked), ids)
-		check.That(t, e.open(t, `,"format":"cloudevents","maxBytes":1024,"mode":"`+mode+`"`).Send(t.Context(), sinktest.Batch("q", strings.Repeat("x", 1000))) != nil, "%s: one that is too large was sent", mode)
+		check.That(t, e.open(t, `,"format":"cloudevents","maxBytes":1024,"mode":"`+mode+`"`).
+			Send(t.Context(), sinktest.Batch("q", strings.Repeat("x", 1000))) != nil,
+			"%s: one that is too large was sent", mode)
 	}
 }

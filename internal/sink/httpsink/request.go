@@ -90,7 +90,8 @@ func eventBatches(b delivery.Batch, most int) (all []content, err error) {
 			return nil, err
 		}
 		if len(event)+len("[]") > most {
-			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(event) + len("[]"), Limit: most}
+			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(event) + len("[]"),
+				Limit: most}
 		}
 		if n := len(all); n > 0 && len(all[n-1].body)+len(",")+len(event) <= most {
 			body := all[n-1].body[:len(all[n-1].body)-1] // without the bracket
@@ -207,8 +208,10 @@ func ascii(written []byte) string {
 	return out.String()
 }
 
-func (s *sink) request(ctx context.Context, to target, c content, now time.Time) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url.String(), bytes.NewReader(c.body))
+func (s *sink) request(ctx context.Context, to target, c content,
+	now time.Time) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url.String(),
+		bytes.NewReader(c.body))
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +223,8 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 	for _, h := range c.own {
 		r.Header.Set(ownPrefix+h.name, h.value)
 	}
-	for name, value := range map[string]string{"Traceparent": c.trace.Parent, "Tracestate": c.trace.State} {
+	for name, value := range map[string]string{"Traceparent": c.trace.Parent,
+		"Tracestate": c.trace.State} {
 		if value != "" {
 			r.Header.Set(name, value)
 		}

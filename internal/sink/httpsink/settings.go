@@ -22,7 +22,8 @@ import (
 // Kind is an endpoint that takes POST requests.
 var Kind = kind.Kind{
 	Name: "http", Read: read,
-	Example: "arn:aws:secretsmanager:us-east-1:000000000000:secret:orders-Ab12Cd", Action: "secretsmanager:GetSecretValue",
+	Example: "arn:aws:secretsmanager:us-east-1:000000000000:secret:orders-Ab12Cd",
+	Action:  "secretsmanager:GetSecretValue",
 }
 
 const (
@@ -121,7 +122,8 @@ func (s *settings) Check() error {
 		case !headerName.MatchString(name) || reserved(name):
 			problem = "is no header that may be added: 1 to 64 letters, digits and hyphens, and none that requests have otherwise"
 		case len(value) > maxHeader || !visible(value):
-			problem = fmt.Sprintf("must be at most %d visible characters of ASCII, and spaces between them", maxHeader)
+			problem = fmt.Sprintf("must be at most %d visible characters of ASCII, and spaces between them",
+				maxHeader)
 		case seen[strings.ToLower(name)]:
 			problem = "stands there twice, in letters of another case"
 		}
@@ -163,11 +165,13 @@ func visible(text string) bool {
 // reserved reports whether requests, or the connection, have a header of that name otherwise.
 func reserved(name string) bool {
 	name = strings.ToLower(name)
-	if strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, ownPrefix) || strings.HasPrefix(name, "proxy-") {
+	if strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, ownPrefix) ||
+		strings.HasPrefix(name, "proxy-") {
 		return true
 	}
 	switch name {
-	case "host", "content-length", "content-type", "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "user-agent", "authorization", "expect":
+	case "host", "content-length", "content-type", "connection", "keep-alive", "transfer-encoding",
+		"te", "trailer", "upgrade", "user-agent", "authorization", "expect":
 		return true
 	}
 	return false

@@ -43,7 +43,8 @@ func IsAway(err error) bool {
 	case errors.As(err, &refused):
 		return refused.Away || isThrottle(refused.Code)
 	case errors.As(err, &answer):
-		return answer.Status == http.StatusTooManyRequests || answer.Status >= http.StatusInternalServerError || isThrottle(answer.Code)
+		return answer.Status == http.StatusTooManyRequests ||
+			answer.Status >= http.StatusInternalServerError || isThrottle(answer.Code)
 	}
 	return errors.As(err, &unsent)
 }
@@ -135,7 +136,8 @@ func (e *AnswerError) Final() bool {
 // SNS, or one of KMS, which throttles for who writes what it encrypts.
 func isThrottle(code string) bool {
 	switch code {
-	case "Throttled", "KmsThrottled", "KMS.ThrottlingException", "KMSThrottling", "KMSThrottlingException":
+	case "Throttled", "KmsThrottled", "KMS.ThrottlingException", "KMSThrottling",
+		"KMSThrottlingException":
 		return true
 	}
 	_, is := retry.DefaultThrottleErrorCodes[code]

@@ -31,7 +31,8 @@ func (s *service) put(_ context.Context, seqs []int64) ([]Refusal, error) {
 	var refusals []Refusal
 	for i, seq := range seqs {
 		if slices.Contains(s.refuse[len(s.requests)], seq) {
-			refusals = append(refusals, Refusal{Index: i, Code: "InternalError", Message: "try later", Final: s.final})
+			refusals = append(refusals,
+				Refusal{Index: i, Code: "InternalError", Message: "try later", Final: s.final})
 		} else {
 			s.taken = append(s.taken, seq)
 		}
@@ -99,7 +100,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := service{refuse: c.refuse}
-			check.OK(t, SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put))
+			check.OK(t, SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered,
+				s.put))
 			check.Is(t, fmt.Sprint(s.requests), c.requests, name)
 			check.Is(t, fmt.Sprint(s.taken), c.taken, name)
 		})
@@ -139,7 +141,10 @@ func TestRefusedUntilTheContextEnds(t *testing.T) {
 
 func TestRequestFails(t *testing.T) {
 	broken := errors.New("broken")
-	err := SendAll(t.Context(), "q", itemsOf(1), Limits{"sqs", 100, 10}, true, func(context.Context, []int64) ([]Refusal, error) { return nil, broken })
+	err := SendAll(t.Context(), "q", itemsOf(1), Limits{"sqs", 100, 10}, true,
+		func(context.Context, []int64) ([]Refusal, error) {
+			return nil, broken
+		})
 	check.That(t, errors.Is(err, broken), "error %v, want the request's", err)
 }
 

@@ -80,7 +80,8 @@ func Defer(b delivery.Batch, seconds string, requests int) error {
 	n, err := strconv.ParseInt(seconds, 10, 32)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the answer defers the batch for %q: it must be a whole number of seconds", Bounded(seconds))
+		return fmt.Errorf("the answer defers the batch for %q: it must be a whole number of seconds",
+			Bounded(seconds))
 	case requests > 1:
 		return fmt.Errorf("the answer to one of %d requests defers the batch, and its token commits all of it: "+
 			"have maxMessages 1, or one request a batch", requests)

@@ -29,7 +29,8 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("message %d takes %d bytes in the sink: %s takes at most %d", e.Seq, e.Bytes, e.Kind, e.Limit)
+	return fmt.Sprintf("message %d takes %d bytes in the sink: %s takes at most %d", e.Seq, e.Bytes,
+		e.Kind, e.Limit)
 }
 
 // MaxErrorText bounds what is kept of a sink's own words, in bytes.

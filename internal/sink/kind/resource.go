@@ -85,7 +85,8 @@ func (r *Resource) read(raw json.RawMessage) (Settings, error) {
 	case err != nil:
 		return nil, invalid.Named("arn", err)
 	case d.MaxBytes < minBytes || d.MaxBytes > r.MaxBytes:
-		return nil, invalid.New(invalid.OutOfRange, "maxBytes", fmt.Sprintf("is %d: for %s it must be from %d to %d", d.MaxBytes, r.Name, minBytes, r.MaxBytes))
+		return nil, invalid.New(invalid.OutOfRange, "maxBytes",
+			fmt.Sprintf("is %d: for %s it must be from %d to %d", d.MaxBytes, r.Name, minBytes, r.MaxBytes))
 	case d.MaxEntries > 0 && r.Entries == 0:
 		return nil, invalid.New(invalid.Misplaced, "maxEntries",
 			fmt.Sprintf("is set: %s has no entries, and takes it not", r.Name))
@@ -122,7 +123,8 @@ func (r *Resource) parse(text string) (arn.ARN, error) {
 		wrong = "has no partition, region or account"
 	case suffix != "" && !strings.HasSuffix(target.Resource, suffix):
 		wrong = "is not of a FIFO one"
-	case !strings.HasPrefix(target.Resource, prefix) || name == "" || suffix != "" && strings.ContainsAny(name, ":/"):
+	case !strings.HasPrefix(target.Resource, prefix) || name == "" ||
+		suffix != "" && strings.ContainsAny(name, ":/"):
 		wrong = "names something else"
 	case target.Partition != partition:
 		wrong = fmt.Sprintf("is of the partition %q, and its region of %q", target.Partition, partition)

@@ -112,8 +112,9 @@ func skip(seq int64) part { return part{Seq: seq, Bytes: skippedBytes} }
 func documentOf(b delivery.Batch, parts []part, from, to int64) Document {
 	of, _ := tenant.Split(b.Queue)
 	d := Document{
-		Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
-		From: jsonseq.Seq(from), To: jsonseq.Seq(to), Attempt: b.Attempt, Rewinds: b.Rewinds,
+		Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(),
+		TokenN: jsonseq.Seq(b.Token.N),
+		From:   jsonseq.Seq(from), To: jsonseq.Seq(to), Attempt: b.Attempt, Rewinds: b.Rewinds,
 		Messages: []json.RawMessage{}, Skipped: []jsonseq.Seq{},
 	}
 	for _, p := range parts {

@@ -55,7 +55,8 @@ func TestDocumentsFollow(t *testing.T) {
 		fewest = len(written)
 		at, next := b.From, b.From+1
 		for _, w := range written {
-			check.That(t, len(w.JSON) <= limit, "a document of %d bytes, at most %d are taken", len(w.JSON), limit)
+			check.That(t, len(w.JSON) <= limit, "a document of %d bytes, at most %d are taken", len(w.JSON),
+				limit)
 			d := sinktest.Decode[span](t, w.JSON)
 			check.That(t, d.From == at && d.To > d.From,
 				"a document from %d to %d follows one to %d", d.From, d.To, at)
@@ -82,7 +83,8 @@ func TestDocumentOfSkippedAlone(t *testing.T) {
 	b := sinktest.Batch("q")
 	b.From, b.To, b.Skipped = 3, 5, []int64{4, 5}
 	written, err := Documents(b, all)
-	check.That(t, err == nil && len(written) == 1 && strings.HasSuffix(string(written[0].JSON), `"messages":[],"skipped":[4,5]}`),
+	check.That(t, err == nil && len(written) == 1 &&
+		strings.HasSuffix(string(written[0].JSON), `"messages":[],"skipped":[4,5]}`),
 		"%+v, %v", written, err)
 }
 
@@ -90,7 +92,8 @@ func TestDocumentOfSkippedAlone(t *testing.T) {
 // and so a batch of any.
 func TestLargestMessage(t *testing.T) {
 	m := cursor.Message{
-		Queue: strings.Repeat("\x01", cursor.MaxQueueName), Seq: cursor.MaxSeq, ID: strings.Repeat("\x01", cursor.MaxID),
+		Queue: strings.Repeat("\x01", cursor.MaxQueueName), Seq: cursor.MaxSeq,
+		ID:   strings.Repeat("\x01", cursor.MaxID),
 		Body: make([]byte, cursor.MaxBody), ContentType: strings.Repeat("\x01", cursor.MaxContentType),
 		Attributes: map[string]string{"k": strings.Repeat("\x01", cursor.MaxAttributes-1)},
 	}
@@ -142,7 +145,8 @@ func TestUpTo(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if err == nil && got != want || err != nil && !strings.Contains(got, want) || strings.Contains(got, "secret") {
+		if err == nil && got != want || err != nil && !strings.Contains(got, want) ||
+			strings.Contains(got, "secret") {
 			t.Errorf("%s: %s, want %s", answer, got, want)
 		}
 	}

@@ -23,7 +23,8 @@ import (
 
 // Kind is a Lambda function.
 var Kind = kind.Resource{
-	Name: "lambda", Looks: "arn:aws:lambda:REGION:ACCOUNT:function:NAME", Action: "lambda:InvokeFunction",
+	Name: "lambda", Looks: "arn:aws:lambda:REGION:ACCOUNT:function:NAME",
+	Action: "lambda:InvokeFunction",
 	// "Invoke", AWS Lambda API Reference. A request has one document.
 	Bytes: 6 << 20, MaxBytes: 6 << 20,
 	Open: open,
@@ -112,13 +113,15 @@ func reason(failure string, payload []byte) string {
 // its member "deferSeconds", and up to which seq of its document, behind from and up to to, the
 // function took it: see [UpTo]. Nothing of the answer is shown: it may have parts of a message in
 // it.
-func readAnswer(payload []byte, from, to int64) (replies []delivery.Reply, deferred string, upTo int64, err error) {
+func readAnswer(payload []byte,
+	from, to int64) (replies []delivery.Reply, deferred string, upTo int64, err error) {
 	payload = bytes.TrimSpace(payload)
 	switch {
 	case len(payload) == 0 || string(payload) == "null":
 		return nil, "", to, nil
 	case !json.Valid(payload):
-		return nil, "", 0, fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
+		return nil, "", 0, fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object",
+			len(payload))
 	case payload[0] != '{':
 		return nil, "", 0, errors.New("JSON that is neither null nor an object")
 	}
@@ -164,7 +167,8 @@ func isNull(raw json.RawMessage) bool { return raw == nil || string(raw) == "nul
 // of which the first counts. What is no JSON object, or has neither, says that all is taken. A
 // "done" that is neither a number nor a seq is the endpoint's own.
 func UpTo(text []byte, from, to int64) (int64, error) {
-	text = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff"))) // a byte order mark
+	// a byte order mark
+	text = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff")))
 	if !json.Valid(text) || text[0] != '{' {
 		return to, nil
 	}
@@ -184,7 +188,8 @@ func (a answer) upTo(from, to int64) (int64, error) {
 	upTo := to
 	if raw := a["done"]; !isNull(raw) {
 		seq, err := jsonseq.Read(raw)
-		if err != nil && string(raw) != strconv.FormatInt(from, 10) { // behind which the first message may be 0
+		// behind which the first message may be 0
+		if err != nil && string(raw) != strconv.FormatInt(from, 10) {
 			return 0, fmt.Errorf("done, which must be the last seq that was taken, from %d to %d", from, to)
 		}
 		if err != nil {
@@ -204,10 +209,12 @@ func (a answer) upTo(from, to int64) (int64, error) {
 	for _, f := range failures {
 		seq, err := jsonseq.Read(f.Item)
 		if err != nil {
-			return 0, fmt.Errorf("batchItemFailures with an itemIdentifier that is no seq from %d to %d", from+1, to)
+			return 0, fmt.Errorf("batchItemFailures with an itemIdentifier that is no seq from %d to %d",
+				from+1, to)
 		}
 		if seq <= from || seq > to {
-			return 0, fmt.Errorf("batchItemFailures with the itemIdentifier %d, which must be from %d to %d", seq, from+1, to)
+			return 0, fmt.Errorf("batchItemFailures with the itemIdentifier %d, which must be from %d to %d",
+				seq, from+1, to)
 		}
 		upTo = min(upTo, seq-1)
 	}

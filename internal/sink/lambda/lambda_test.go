@@ -106,7 +106,8 @@ func TestLambdaReplies(t *testing.T) {
 		_, _ = io.WriteString(w, `{"replies":[{"queue":"x","body":2}]}`)
 	})
 	s := sinktest.Open(t, Kind, functionARN, endpoint)
-	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...).Answerable()
+	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...).
+		Answerable()
 	check.OK(t, s.Send(sinktest.Within(t, time.Minute), b))
 	seq := int64(9007199254740993)
 	want := []delivery.Reply{
@@ -146,7 +147,8 @@ func TestLambdaParts(t *testing.T) {
 		}
 	})
 	s := sinktest.Open(t, Kind, functionARN, endpoint)
-	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...) // 20 times 467 KB of base64
+	// 20 times 467 KB of base64
+	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...)
 	check.OK(t, s.Send(sinktest.Within(t, time.Minute), b))
 	var spans []int64
 	for _, raw := range *payloads {

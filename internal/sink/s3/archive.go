@@ -83,7 +83,8 @@ const most = 25
 //
 // Lost response, or another did it first: what was put is found there. We die right after any step:
 // the next call goes on.
-func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range, put func(Replayed) error) error {
+func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range,
+	put func(Replayed) error) error {
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -170,7 +171,8 @@ func choose(objects []object, from, to int64) (source object, last int64) {
 // smaller.
 const maxObject = 64 << 20
 
-func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) ([]cursor.Message, error) {
+func (a *Archive) read(ctx context.Context, key, queue string,
+	from, to int64) ([]cursor.Message, error) {
 	text, err := a.Get(ctx, key, maxObject)
 	if err != nil {
 		return nil, a.explain(err)
@@ -179,13 +181,17 @@ func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) (
 	if err != nil {
 		return nil, fmt.Errorf("object %s of %w", key, a.explain(err))
 	}
-	group := slices.DeleteFunc(messages, func(m cursor.Message) bool { return m.Seq < from || m.Seq > to })
+	group := slices.DeleteFunc(messages, func(m cursor.Message) bool {
+		return m.Seq < from || m.Seq > to
+	})
 	if int64(len(group)) != to-from+1 {
-		return nil, fmt.Errorf("object %s has %d of the messages %d to %d: others are %w", key, len(group), from, to, ErrNotArchived)
+		return nil, fmt.Errorf("object %s has %d of the messages %d to %d: others are %w", key,
+			len(group), from, to, ErrNotArchived)
 	}
 	for i, m := range group {
 		if seq := from + int64(i); m.Seq != seq {
-			return nil, fmt.Errorf("object %s has message %d in the place of %d, which is %w", key, m.Seq, seq, ErrNotArchived)
+			return nil, fmt.Errorf("object %s has message %d in the place of %d, which is %w", key, m.Seq,
+				seq, ErrNotArchived)
 		}
 	}
 	return group, nil
@@ -194,7 +200,8 @@ func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) (
 func (r Range) check() error {
 	switch {
 	case r.From < 0 || r.To < r.From:
-		return invalid.New(invalid.OutOfRange, "to", fmt.Sprintf("is %d: it must be from %d on", r.To, r.From))
+		return invalid.New(invalid.OutOfRange, "to",
+			fmt.Sprintf("is %d: it must be from %d on", r.To, r.From))
 	case r.Into == r.Queue:
 		return invalid.New(invalid.Clash, "into", "must be another queue")
 	}
@@ -202,7 +209,8 @@ func (r Range) check() error {
 		return err
 	}
 	if cursor.ValidateQueue(r.Into) != nil {
-		return invalid.New(invalid.TextCode(r.Into, cursor.MaxQueueName), "into", "must be the name of a queue")
+		return invalid.New(invalid.TextCode(r.Into, cursor.MaxQueueName), "into",
+			"must be the name of a queue")
 	}
 	return nil
 }
@@ -218,15 +226,18 @@ func (r Range) ready(ctx context.Context, sorter *cursor.Sorter) error {
 	case err != nil:
 		return err
 	case it.Settings.Kind != cursor.KindNumbered:
-		return invalid.New(invalid.Clash, "into", "must be a numbered queue: it is "+it.Settings.Kind.String())
+		return invalid.New(invalid.Clash, "into",
+			"must be a numbered queue: it is "+it.Settings.Kind.String())
 	case it.Position < r.From-1 || it.Settings.First > r.From:
 		return invalid.New(invalid.Clash, "into", fmt.Sprintf(
-			"begins at %d and has come to %d: it must have come to %d, or be a new queue", it.Settings.First, it.Position, r.From-1))
+			"begins at %d and has come to %d: it must have come to %d, or be a new queue", it.Settings.First,
+			it.Position, r.From-1))
 	}
 	return nil
 }
 
-func (r Range) put(ctx context.Context, sorter *cursor.Sorter, group []cursor.Message) (done Replayed, err error) {
+func (r Range) put(ctx context.Context, sorter *cursor.Sorter,
+	group []cursor.Message) (done Replayed, err error) {
 	for len(group) > 0 {
 		var messages []cursor.Message
 		part := group[:min(most, len(group))]
@@ -251,7 +262,8 @@ func (r Range) put(ctx context.Context, sorter *cursor.Sorter, group []cursor.Me
 				return done, fmt.Errorf("queue %q is past message %d, and has it no more: replay into another queue, or from a later message",
 					r.Into, result.Seq)
 			case !result.Outcome.Durable():
-				return done, fmt.Errorf("%w: message %d of queue %q is %s", ErrNotReplayed, result.Seq, r.Into, result.Outcome)
+				return done, fmt.Errorf("%w: message %d of queue %q is %s", ErrNotReplayed, result.Seq, r.Into,
+					result.Outcome)
 			}
 		}
 		done.Messages += len(messages)
@@ -272,7 +284,8 @@ func (r Range) skip(ctx context.Context, sorter *cursor.Sorter, m cursor.Message
 			return err
 		}
 		if there.Tombstone == "" {
-			return fmt.Errorf("%w: message %d of queue %q is skipped in the archive", ErrNotReplayed, m.Seq, r.Into)
+			return fmt.Errorf("%w: message %d of queue %q is skipped in the archive", ErrNotReplayed, m.Seq,
+				r.Into)
 		}
 	}
 	return nil

@@ -30,7 +30,8 @@ func escape(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
 		c := name[i]
-		plain := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || i > 0 && (c == '_' || c == '.')
+		plain := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' ||
+			i > 0 && (c == '_' || c == '.')
 		if plain {
 			b.WriteByte(c)
 		} else {

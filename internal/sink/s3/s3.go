@@ -31,7 +31,8 @@ import (
 const Name = "s3"
 
 // Kind is a bucket of S3.
-var Kind = kind.Kind{Name: Name, Example: "arn:aws:s3:::orders-archive", Action: "s3:PutObject", Read: read}
+var Kind = kind.Kind{Name: Name, Example: "arn:aws:s3:::orders-archive", Action: "s3:PutObject",
+	Read: read}
 
 const looks = "arn:aws:s3:::BUCKET"
 
@@ -60,9 +61,12 @@ func bucketOf(text string) (string, error) {
 	bucket, err := arn.Parse(text)
 	switch {
 	case text == "":
-		return "", invalid.New(invalid.Missing, "arn", "is missing: there is no bucket; it must be like "+looks)
-	case err != nil || bucket.Service != "s3" || bucket.Region+bucket.AccountID != "" || !bucketName.MatchString(bucket.Resource):
-		return "", invalid.New(invalid.Malformed, "arn", fmt.Sprintf("%q is the ARN of no bucket: it must be like %s", kind.Bounded(text), looks))
+		return "",
+			invalid.New(invalid.Missing, "arn", "is missing: there is no bucket; it must be like "+looks)
+	case err != nil || bucket.Service != "s3" || bucket.Region+bucket.AccountID != "" ||
+		!bucketName.MatchString(bucket.Resource):
+		return "", invalid.New(invalid.Malformed, "arn",
+			fmt.Sprintf("%q is the ARN of no bucket: it must be like %s", kind.Bounded(text), looks))
 	}
 	return bucket.Resource, nil
 }
@@ -74,7 +78,8 @@ const span = 1000
 // object costs a request.
 func (s settings) Defaults(r *delivery.Reader) error {
 	if r.Track > 0 {
-		return invalid.New(invalid.Clash, "track", "must not be given with a sink of the kind s3: a bucket reports no work as done")
+		return invalid.New(invalid.Clash, "track",
+			"must not be given with a sink of the kind s3: a bucket reports no work as done")
 	}
 	if r.MaxMessages == 0 {
 		r.MaxMessages = span
@@ -107,7 +112,8 @@ func (b bucket) Send(ctx context.Context, batch delivery.Batch) error {
 	if err != nil {
 		return err
 	}
-	return b.explain(b.Put(ctx, key(batch.Consumer, batch.Queue, batch.From+1, batch.To), "application/gzip", object))
+	return b.explain(b.Put(ctx, key(batch.Consumer, batch.Queue, batch.From+1, batch.To),
+		"application/gzip", object))
 }
 
 // explain names the bucket in an error, and says what S3 does not: that it is elsewhere.
@@ -116,8 +122,10 @@ func (b bucket) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &answer) && (answer.Status == http.StatusMovedPermanently || answer.Code == "AuthorizationHeaderMalformed"):
-		return fmt.Errorf("bucket %s is in another region: use one of the stack's region: %w", b.name, err)
+	case errors.As(err, &answer) &&
+		(answer.Status == http.StatusMovedPermanently || answer.Code == "AuthorizationHeaderMalformed"):
+		return fmt.Errorf("bucket %s is in another region: use one of the stack's region: %w", b.name,
+			err)
 	}
 	return fmt.Errorf("bucket %s: %w", b.name, err)
 }

@@ -64,7 +64,8 @@ func (m *memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		said = string(m.objects[key])
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(said))}, nil
+	return &http.Response{StatusCode: status, Header: http.Header{}, Request: r,
+		Body: io.NopCloser(strings.NewReader(said))}, nil
 }
 
 func (m *memory) list(prefix, after string) string {
@@ -77,13 +78,16 @@ func (m *memory) list(prefix, after string) string {
 		if n++; n > 1000 {
 			break
 		}
-		fmt.Fprintf(&list, "<Contents><Key>%s</Key><LastModified>%s</LastModified></Contents>", key, m.written[key].Format(time.RFC3339Nano))
+		fmt.Fprintf(&list, "<Contents><Key>%s</Key><LastModified>%s</LastModified></Contents>", key,
+			m.written[key].Format(time.RFC3339Nano))
 	}
-	return fmt.Sprintf("<ListBucketResult><IsTruncated>%t</IsTruncated>%s</ListBucketResult>", n > 1000, list.String())
+	return fmt.Sprintf("<ListBucketResult><IsTruncated>%t</IsTruncated>%s</ListBucketResult>",
+		n > 1000, list.String())
 }
 
 func newMemory() *memory {
-	return &memory{objects: map[string][]byte{}, written: map[string]time.Time{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return &memory{objects: map[string][]byte{}, written: map[string]time.Time{},
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
 // desk is an archive in memory, and a sorter to replay with.
@@ -102,16 +106,21 @@ func newDesk(t *testing.T) *desk {
 	settings := check.Get(read(json.RawMessage(`{"kind":"s3","arn":"` + bucketARN + `"}`)))
 	d.sink = check.Get(settings.Open(kind.Options{Transport: d.memory}))
 	d.a = check.Get(NewArchive("c", bucketARN, awscall.Options{Transport: d.memory}))
-	d.sorter = check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: func() time.Time { return d.now }}))
+	d.sorter = check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: func() time.Time {
+		return d.now
+	}}))
 	return d
 }
 
 // sample is one with all that a producer can give it.
 func sample(queue string, seq int64, body string) cursor.Message {
 	return cursor.Message{
-		Queue: queue, Seq: seq, ID: fmt.Sprint("id ", seq), Body: []byte(body), ContentType: "application/vnd.n+json",
-		Attributes: map[string]string{"a": "ü"}, EnqueuedAt: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
-		Trace: cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"},
+		Queue: queue, Seq: seq, ID: fmt.Sprint("id ", seq), Body: []byte(body),
+		ContentType: "application/vnd.n+json",
+		Attributes:  map[string]string{"a": "ü"},
+		EnqueuedAt:  time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
+		Trace: cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+			State: "a=1"},
 	}
 }
 
@@ -148,7 +157,8 @@ func (d *desk) has(queue string, first int64, bodies ...string) {
 			continue
 		}
 		want := sample(queue, m.Seq, body)
-		if m.ID != want.ID || string(m.Body) != body || m.ContentType != want.ContentType || m.Trace != want.Trace || !maps.Equal(m.Attributes, want.Attributes) {
+		if m.ID != want.ID || string(m.Body) != body || m.ContentType != want.ContentType ||
+			m.Trace != want.Trace || !maps.Equal(m.Attributes, want.Attributes) {
 			d.Errorf("%+v, want %+v", m, want)
 		}
 	}
@@ -168,7 +178,8 @@ func TestReplay(t *testing.T) {
 	d.send("q", 61, 64, "{ \"n\" : %d}\n\xff", 62, 64)
 	d.send("@acme/q", 1, 1, `{"n":"another's"}`+"%.0d")
 	for range 2 {
-		check.Is(t, check.Get(d.replay(Range{Queue: "q", From: 2, To: 64, Into: "again"})), Replayed{64, 61, 2})
+		check.Is(t, check.Get(d.replay(Range{Queue: "q", From: 2, To: 64, Into: "again"})),
+			Replayed{64, 61, 2})
 	}
 	d.has("again", 2, `{"n":2}`)
 	d.has("again", 20, `{"n":20}`, `{"n":21}`, `{"n":22}`)
@@ -177,12 +188,14 @@ func TestReplay(t *testing.T) {
 	check.That(t, it.Position == 64 && it.Settings.First == 2, "%+v", it)
 	// A part behind it, one of another queue, and one that is not there.
 	d.send("q", 65, 66, `{"n":%d}`)
-	check.Is(t, check.Get(d.replay(Range{Queue: "q", From: 65, To: 66, Into: "again"})), Replayed{66, 2, 0})
+	check.Is(t, check.Get(d.replay(Range{Queue: "q", From: 65, To: 66, Into: "again"})),
+		Replayed{66, 2, 0})
 	got, err := d.replay(Range{Queue: "q", From: 60, To: 70, Into: "part"})
 	check.Fails(t, err, ErrNotArchived)
 	check.Is(t, got.Last, 66)
 	check.Has(t, fmt.Sprint(err), `message 67 of queue "q"`)
-	check.Fails(t, check.Err(d.replay(Range{Queue: "q", From: 67, To: 70, Into: "none"})), ErrNotArchived)
+	check.Fails(t, check.Err(d.replay(Range{Queue: "q", From: 67, To: 70, Into: "none"})),
+		ErrNotArchived)
 	check.Fails(t, check.Err(d.sorter.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
 
@@ -195,7 +208,8 @@ func TestReplayTakesWhatWasWrittenLast(t *testing.T) {
 	d.send("q", 4, 6, `"new %d"`)
 	d.send("q", 8, 8, `"new %d"`)
 	check.Get(d.replay(Range{Queue: "q", From: 2, To: 9, Into: "again"}))
-	d.has("again", 2, `"old 2"`, `"old 3"`, `"new 4"`, `"new 5"`, `"new 6"`, `"old 7"`, `"new 8"`, `"old 9"`)
+	d.has("again", 2, `"old 2"`, `"old 3"`, `"new 4"`, `"new 5"`, `"new 6"`, `"old 7"`, `"new 8"`,
+		`"old 9"`)
 }
 
 // TestReplayLooksAtFewObjects: those long before the range are not listed.
@@ -213,8 +227,11 @@ func TestReplayLooksAtFewObjects(t *testing.T) {
 func TestReplayRefuses(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 3, `{"n":%d}`, 3)
-	check.OK(d, d.sorter.Put(t.Context(), cursor.Message{Queue: "arrived", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err)
-	for _, m := range []cursor.Message{sample("taken", 1, `{"n":"other"}`), sample("short", 1, "1"), sample("over", 3, "3")} {
+	check.OK(d,
+		d.sorter.Put(t.Context(), cursor.Message{Queue: "arrived", Seq: cursor.NoSeq, ID: "a",
+			Body: []byte("1")})[0].Err)
+	for _, m := range []cursor.Message{sample("taken", 1, `{"n":"other"}`), sample("short", 1, "1"),
+		sample("over", 3, "3")} {
 		check.OK(d, d.sorter.Put(t.Context(), m)[0].Err)
 	}
 	for _, c := range []struct {
@@ -272,7 +289,8 @@ func TestReplayToAQueueThatTakesNoMore(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 30, "%d")
 	first, numbered, async, ahead := int64(1), cursor.KindNumbered, cursor.ModeAsync, int64(10)
-	check.Get(d.sorter.Configure(t.Context(), "slow", cursor.Change{First: &first, Kind: &numbered, Mode: &async, MaxAhead: &ahead}))
+	check.Get(d.sorter.Configure(t.Context(), "slow",
+		cursor.Change{First: &first, Kind: &numbered, Mode: &async, MaxAhead: &ahead}))
 	refused := func(r Range, want string) {
 		t.Helper()
 		err := check.Err(d.replay(r))
@@ -292,7 +310,8 @@ func TestErase(t *testing.T) {
 	for seq := int64(1); seq <= 2500; seq++ {
 		d.objects[key("c", "q", seq, seq)] = nil
 	}
-	others := []string{key("c", "@acme/q", 1, 1), key("c", "q/", 1, 1), key("c", "q2", 1, 1), key("other", "q", 1, 1)}
+	others := []string{key("c", "@acme/q", 1, 1), key("c", "q/", 1, 1), key("c", "q2", 1, 1),
+		key("other", "q", 1, 1)}
 	for _, other := range others {
 		d.objects[other] = nil
 	}
@@ -345,7 +364,8 @@ func TestErrors(t *testing.T) {
 		})
 	}
 	none := check.Err(check.Get(read(json.RawMessage(`{"kind":"s3"}`))).Open(kind.Options{}))
-	check.Has(t, fmt.Sprint(none), "arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET")
+	check.Has(t, fmt.Sprint(none),
+		"arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET")
 }
 
 // TestDefaults: objects are as large as they may, and nothing is tracked.
@@ -374,7 +394,8 @@ func TestKeys(t *testing.T) {
 	} {
 		check.Is(t, folder("c", queue), want, queue)
 	}
-	check.Is(t, key("_a.b", "q", 7, 12), "!5Fa.b/own/q/0000000000000000007-0000000000000000012.ndjson.gz")
+	check.Is(t, key("_a.b", "q", 7, 12),
+		"!5Fa.b/own/q/0000000000000000007-0000000000000000012.ndjson.gz")
 	for key, want := range map[string]bool{
 		key("c", "q", 7, cursor.MaxSeq): true, "c/own/q/7-12.ndjson.gz": false, "c/own/q/notes.txt": false,
 		"c/own/q/0000000000000000007-0000000000000000012.ndjson.gz.bak": false,
@@ -391,13 +412,16 @@ var safe = regexp.MustCompile(`^(?:[A-Za-z0-9!-][A-Za-z0-9!._-]*/)+$`)
 func TestFoldersAreApart(t *testing.T) {
 	names := rapid.OneOf(
 		rapid.StringOfN(rapid.RuneFrom([]rune("ab_.-!@/%é 2F")), 1, 8, -1),
-		rapid.Map(rapid.StringOfN(rapid.RuneFrom([]rune("aü/")), 400, 500, -1), func(s string) string { return s[:min(len(s), cursor.MaxQueueName)] }),
+		rapid.Map(rapid.StringOfN(rapid.RuneFrom([]rune("aü/")), 400, 500, -1), func(s string) string {
+			return s[:min(len(s), cursor.MaxQueueName)]
+		}),
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := names.Draw(t, "a"), names.Draw(t, "b")
 		for _, queue := range []string{a, "@acme/" + a} {
 			of := folder("c", queue)
-			if longest := len(folder(strings.Repeat("_", 128), "@"+strings.Repeat("@", 64)+"/"+a)) + 49; !safe.MatchString(of) || longest > 1024 {
+			if longest := len(folder(strings.Repeat("_", 128), "@"+strings.Repeat("@", 64)+"/"+a)) +
+				49; !safe.MatchString(of) || longest > 1024 {
 				t.Fatalf("%q: %s; its longest key has %d bytes", queue, of, longest)
 			}
 			if acme := strings.HasPrefix(of, "c/tenants/acme/"); acme != strings.HasPrefix(queue, "@acme/") {

@@ -19,11 +19,13 @@ import (
 // Batch is a batch of messages with these bodies, from seq 1 on.
 func Batch(queue string, bodies ...string) delivery.Batch {
 	b := delivery.Batch{
-		Queue: queue, Consumer: "c", Token: delivery.Token{N: 7, Req: "req"}, To: int64(len(bodies)), Attempt: 1,
+		Queue: queue, Consumer: "c", Token: delivery.Token{N: 7, Req: "req"}, To: int64(len(bodies)),
+		Attempt: 1,
 	}
 	for i, body := range bodies {
 		b.Messages = append(b.Messages, cursor.Message{
-			Queue: queue, Seq: int64(i + 1), Body: []byte(body), EnqueuedAt: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
+			Queue: queue, Seq: int64(i + 1), Body: []byte(body),
+			EnqueuedAt: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
 		})
 	}
 	return b
@@ -50,7 +52,8 @@ func Tracked(b delivery.Batch, tag string) delivery.Batch {
 // Environment names the endpoint of every service.
 func Environment(t *testing.T, endpoint string) {
 	t.Helper()
-	for _, name := range []string{"AWS_ENDPOINT_URL_LAMBDA", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_SNS", "AWS_ENDPOINT_URL_EVENTBRIDGE", "AWS_ENDPOINT_URL_S3"} {
+	for _, name := range []string{"AWS_ENDPOINT_URL_LAMBDA", "AWS_ENDPOINT_URL_SQS",
+		"AWS_ENDPOINT_URL_SNS", "AWS_ENDPOINT_URL_EVENTBRIDGE", "AWS_ENDPOINT_URL_S3"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_ENDPOINT_URL", endpoint)

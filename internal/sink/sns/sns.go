@@ -19,6 +19,7 @@ var Kind = kind.Resource{
 }.Kind()
 
 func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
-	client, err := awscall.New(awscall.SNS, awscall.Options{Region: t.ARN.Region, Transport: transport, Timeout: kind.RequestTimeout})
+	client, err := awscall.New(awscall.SNS,
+		awscall.Options{Region: t.ARN.Region, Transport: transport, Timeout: kind.RequestTimeout})
 	return &fifo.Sink{Target: t.ARN.String(), SendBatch: client.PublishBatch, Limits: t.Limits}, err
 }

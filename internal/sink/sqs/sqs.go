@@ -19,7 +19,8 @@ var Kind = kind.Resource{
 
 // open names the queue by its URL, as SQS's API does.
 func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
-	client, err := awscall.New(awscall.SQS, awscall.Options{Region: t.ARN.Region, Transport: transport, Timeout: kind.RequestTimeout})
+	client, err := awscall.New(awscall.SQS,
+		awscall.Options{Region: t.ARN.Region, Transport: transport, Timeout: kind.RequestTimeout})
 	if err != nil {
 		return nil, err
 	}

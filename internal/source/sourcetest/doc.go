@@ -38,7 +38,9 @@ type Shape struct {
 func (s *Shape) Record(queue, n int) json.RawMessage { return marshal(s.record(queue, n)) }
 
 // Event is the event that brings records.
-func (s *Shape) Event(records []json.RawMessage) json.RawMessage { return marshal(s.event(records)) }
+func (s *Shape) Event(records []json.RawMessage) json.RawMessage {
+	return marshal(s.event(records))
+}
 
 // N is which message of its queue a body is.
 func (s *Shape) N(body []byte) (int, error) { return s.n(body) }
@@ -62,7 +64,8 @@ const every = 137 * time.Millisecond
 func Time(n int) time.Time { return begin.Add(time.Duration(n) * every) }
 
 func payload(queue, n int) object {
-	return object{"account": queueName(queue), "n": n, "amount": fmt.Sprintf("%d.%02d", n*7%1000, n%100), "note": "größer als 5 € <&>"}
+	return object{"account": queueName(queue), "n": n,
+		"amount": fmt.Sprintf("%d.%02d", n*7%1000, n%100), "note": "größer als 5 € <&>"}
 }
 
 func queueName(queue int) string { return fmt.Sprintf("acct-%03d", queue) }

@@ -35,7 +35,9 @@ func NewIssuer(t testing.TB) *Issuer {
 
 // ServeHTTP answers with the public key, or with where it is.
 func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	document := any(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &i.key.PublicKey, KeyID: KeyID, Algorithm: string(jose.RS256), Use: "sig"}}})
+	document := any(
+		jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &i.key.PublicKey, KeyID: KeyID,
+			Algorithm: string(jose.RS256), Use: "sig"}}})
 	if strings.HasSuffix(r.URL.Path, "/.well-known/openid-configuration") {
 		document = map[string]string{"jwks_uri": "http://" + r.Host + "/keys"}
 	}
@@ -56,7 +58,8 @@ func (i *Issuer) SignAs(algorithm jose.SignatureAlgorithm, key any, claims map[s
 		all[name] = value
 	}
 	payload := check.Get(json.Marshal(all))
-	signer := check.Get(jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: KeyID}}, nil))
+	signer := check.Get(jose.NewSigner(jose.SigningKey{Algorithm: algorithm,
+		Key: jose.JSONWebKey{Key: key, KeyID: KeyID}}, nil))
 	signed := check.Get(signer.Sign(payload))
 	token := check.Get(signed.CompactSerialize())
 	return token

@@ -44,7 +44,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	}
 	deliver, err := delivery.OnStream(deliverer, d.Names,
 		delivery.Reader{Name: "moody", Handle: handle, Circuit: delivery.Circuit{Off: true}})
-	return runtime.Handle(d, 0, func(ctx context.Context, _ *emf.Metrics, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
+	return runtime.Handle(d, 0, func(ctx context.Context, _ *emf.Metrics,
+		event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		return deliver(ctx, event)
 	}), err
 }

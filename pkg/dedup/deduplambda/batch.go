@@ -10,7 +10,8 @@ import (
 )
 
 // wired reports a batch handler that can handle nothing.
-func wired[T, ID, R any](ctx context.Context, d *dedup.Deduplicator[ID, R], id func(T) (ID, error), handle func(context.Context, T) (R, error)) error {
+func wired[T, ID, R any](ctx context.Context, d *dedup.Deduplicator[ID, R], id func(T) (ID, error),
+	handle func(context.Context, T) (R, error)) error {
 	_, err := dedup.Each(ctx, d, nil, id, handle)
 	return err
 }
@@ -18,7 +19,9 @@ func wired[T, ID, R any](ctx context.Context, d *dedup.Deduplicator[ID, R], id f
 // OnSQS is a handler of a queue's messages: each runs once by its id, such as [MessageID]. Those
 // that fail come again; in a FIFO queue, as eventSourceARN says, the later ones of their group do
 // too, without being tried. The event source mapping must report batch item failures.
-func OnSQS[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.SQSMessage) (ID, error), handle func(context.Context, events.SQSMessage) (R, error)) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+func OnSQS[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.SQSMessage) (ID, error),
+	handle func(context.Context, events.SQSMessage) (R, error)) func(context.Context,
+	events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		var response events.SQSEventResponse
 		if err := wired(ctx, d, id, handle); err != nil {
@@ -33,7 +36,8 @@ func OnSQS[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.SQSMessage) (
 			}
 			if done == 0 {
 				failed[group] = inOrder
-				response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.MessageId})
+				response.BatchItemFailures = append(response.BatchItemFailures,
+					events.SQSBatchItemFailure{ItemIdentifier: message.MessageId})
 			}
 		}
 		return response, nil

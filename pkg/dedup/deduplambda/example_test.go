@@ -35,10 +35,11 @@ func ExampleHandler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	handler := deduplambda.Handler(payments, key, func(_ context.Context, event json.RawMessage) (Charge, error) {
-		fmt.Println("charging for", string(event))
-		return Charge{"ch_1", 4200}, nil
-	}, &deduplambda.HandlerOptions[json.RawMessage]{Payload: payload})
+	handler := deduplambda.Handler(payments, key,
+		func(_ context.Context, event json.RawMessage) (Charge, error) {
+			fmt.Println("charging for", string(event))
+			return Charge{"ch_1", 4200}, nil
+		}, &deduplambda.HandlerOptions[json.RawMessage]{Payload: payload})
 	// In a Lambda function: lambda.Start(handler).
 	for _, event := range []string{
 		`{"id":"e1","detail":{"order":"17","cents":4200}}`,
@@ -64,13 +65,17 @@ func ExampleHTTPv2() {
 		log.Fatal(err)
 	}
 	made := 0
-	handler := deduplambda.HTTPv2(orders, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		made++
-		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprintf(`{"order":%d}`, made)}, nil
-	}, nil)
+	handler := deduplambda.HTTPv2(orders,
+		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			made++
+			return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprintf(`{"order":%d}`, made)},
+				nil
+		}, nil)
 	// In a Lambda function: lambda.Start(handler).
-	for _, sent := range []struct{ key, body string }{{"8e03978e", "tea"}, {"8e03978e", "tea"}, {"8e03978e", "coffee"}, {"", "tea"}} {
-		request := events.APIGatewayV2HTTPRequest{RawPath: "/orders", Body: sent.body, Headers: map[string]string{"idempotency-key": sent.key}}
+	for _, sent := range []struct{ key, body string }{{"8e03978e", "tea"}, {"8e03978e", "tea"},
+		{"8e03978e", "coffee"}, {"", "tea"}} {
+		request := events.APIGatewayV2HTTPRequest{RawPath: "/orders", Body: sent.body,
+			Headers: map[string]string{"idempotency-key": sent.key}}
 		request.RequestContext.HTTP.Method = "POST"
 		response, err := handler(context.Background(), request)
 		if err != nil {
@@ -92,14 +97,16 @@ func ExampleOnSQS() {
 		log.Fatal(err)
 	}
 	down := true
-	handler := deduplambda.OnSQS(mails, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (struct{}, error) {
-		if m.MessageId == "2" && down {
-			return struct{}{}, errors.New("mailbox full")
-		}
-		fmt.Println("sent", m.MessageId)
-		return struct{}{}, nil
-	})
-	batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}, {MessageId: "2"}, {MessageId: "3"}}}
+	handler := deduplambda.OnSQS(mails, deduplambda.MessageID,
+		func(_ context.Context, m events.SQSMessage) (struct{}, error) {
+			if m.MessageId == "2" && down {
+				return struct{}{}, errors.New("mailbox full")
+			}
+			fmt.Println("sent", m.MessageId)
+			return struct{}{}, nil
+		})
+	batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}, {MessageId: "2"},
+		{MessageId: "3"}}}
 	for range 2 {
 		response, err := handler(context.Background(), batch)
 		if err != nil {

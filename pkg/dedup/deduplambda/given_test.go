@@ -61,20 +61,34 @@ func TestNothingGiven(t *testing.T) {
 	handle := func(_ context.Context, s string) (string, error) { return s, nil }
 	var zero dedup.Deduplicator[string, string]
 	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
-		field("deduplicator", check.Err(deduplambda.Handler(none, id, handle, &deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")))
-		field("deduplicator", check.Err(deduplambda.OnSQS(none, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
+		field("deduplicator",
+			check.Err(deduplambda.Handler(none, id, handle,
+				&deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")))
+		field("deduplicator",
+			check.Err(deduplambda.OnSQS(none, deduplambda.MessageID,
+				func(context.Context, events.SQSMessage) (string, error) {
+					return "", nil
+				})(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
 	}
-	_, err := deduplambda.HTTPv2(nil, func(context.Context, events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
-		return
-	}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})(ctx, post("", "/", ""))
+	_, err := deduplambda.HTTPv2(nil,
+		func(context.Context,
+			events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
+			return
+		}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})(ctx, post("", "/", ""))
 	field("deduplicator", err)
 
 	field("key or handler", check.Err(deduplambda.Handler[string, string](d, id, nil, nil)(ctx, "a")))
-	field("id or handler", check.Err(deduplambda.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
+	field("id or handler",
+		check.Err(deduplambda.OnSQS[string, string](d, nil, nil)(ctx,
+			events.SQSEvent{Records: []events.SQSMessage{{}}})))
 	_, err = deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, post("k", "/", ""))
 	field("handler", err)
-	field("handler", check.Err(deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})))
-	field("handler", check.Err(deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})))
+	field("handler",
+		check.Err(deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx,
+			events.APIGatewayProxyRequest{})))
+	field("handler",
+		check.Err(deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx,
+			events.LambdaFunctionURLRequest{})))
 }
 
 // foreign are errors of another Deduplicator, as an effect returns them that uses one.
@@ -113,13 +127,18 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 				out, err := deduplambda.Handler(d, identity, fails, nil)(t.Context(), "b")
 				check.That(t, out == "" && errors.Is(err, foreign), "Handler: %q, %v", out, err)
 			}
-			onQueue := deduplambda.OnSQS(d, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", foreign })
+			onQueue := deduplambda.OnSQS(d, deduplambda.MessageID,
+				func(context.Context, events.SQSMessage) (string, error) {
+					return "", foreign
+				})
 			batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}}}
 			check.Is(t, len(check.Get(onQueue(t.Context(), batch)).BatchItemFailures), 1)
-			onHTTP := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, foreign
-			}, nil)
-			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
+			onHTTP := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil),
+				func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+					return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, foreign
+				}, nil)
+			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 ||
+				!errors.Is(err, foreign) {
 				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
 			}
 		})

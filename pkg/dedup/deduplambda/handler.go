@@ -43,7 +43,9 @@ func (e *OmittedError) Error() string {
 // The errors are those of [dedup.Deduplicator.Once], and [OmittedError]. Where the handler ran and
 // its result could not be remembered, the result is returned all the same, without an error: the
 // caller has it.
-func Handler[In, Out any](d *dedup.Deduplicator[string, Out], key func(In) (string, error), handle func(context.Context, In) (Out, error), options *HandlerOptions[In]) func(context.Context, In) (Out, error) {
+func Handler[In, Out any](d *dedup.Deduplicator[string, Out], key func(In) (string, error),
+	handle func(context.Context, In) (Out, error), options *HandlerOptions[In]) func(context.Context,
+	In) (Out, error) {
 	if options == nil {
 		options = &HandlerOptions[In]{}
 	}

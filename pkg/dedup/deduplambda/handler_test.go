@@ -26,9 +26,10 @@ func TestFields(t *testing.T) {
 		Lines  []any          `json:"lines"`
 	}
 	e := event{
-		Detail: map[string]any{"id": "x", "n": 12345678901234567, "yes": true, "none": nil, "empty": "", "o": map[string]any{"a": 1}},
-		Body:   `{"order":{"id":"17"},"amount":1.50}`,
-		Lines:  []any{"zero", map[string]any{"id": 1}},
+		Detail: map[string]any{"id": "x", "n": 12345678901234567, "yes": true, "none": nil, "empty": "",
+			"o": map[string]any{"a": 1}},
+		Body:  `{"order":{"id":"17"},"amount":1.50}`,
+		Lines: []any{"zero", map[string]any{"id": 1}},
 	}
 	for path, want := range map[string]string{
 		"detail.id": "x", "detail.n": "12345678901234567", "detail.yes": "true", "detail.none": "", "detail.empty": "",
@@ -51,12 +52,14 @@ func TestFields(t *testing.T) {
 	parts := func(event string) string {
 		return string(bytes.Join(check.Get(payload(json.RawMessage(event))), []byte("|")))
 	}
-	if one, two := parts(`{"a":{"x":1,"y":2.0},"b":{"c":"z"},"d":1}`), parts(`{"b":{"c":"z"}, "a":{"y":2.0,"x":1}, "d":2}`); one != two || one != `{"x":1,"y":2.0}|"z"` {
+	if one, two := parts(`{"a":{"x":1,"y":2.0},"b":{"c":"z"},"d":1}`),
+		parts(`{"b":{"c":"z"}, "a":{"y":2.0,"x":1}, "d":2}`); one != two || one != `{"x":1,"y":2.0}|"z"` {
 		t.Errorf("%s and %s", one, two)
 	}
 	check.Is(t, parts(`{}`), "null|null")
 	whole := check.Get(deduplambda.Fields[json.RawMessage]())
-	one, two := check.Get(whole(json.RawMessage(`{"a":1, "b":2}`))), check.Get(whole(json.RawMessage(`{"b":2,"a":1}`)))
+	one, two := check.Get(whole(json.RawMessage(`{"a":1, "b":2}`))),
+		check.Get(whole(json.RawMessage(`{"b":2,"a":1}`)))
 	if diff := cmp.Diff(one, two); diff != "" || len(one) != 1 || string(one[0]) != `{"a":1,"b":2}` {
 		t.Errorf("the whole event: %s and %s", one, two)
 	}
@@ -72,7 +75,10 @@ func TestHandler(t *testing.T) {
 	var log bytes.Buffer
 	d := process(t, dedup.NewMemory(), &options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	ran := 0
-	handle := func(_ context.Context, p payment) (string, error) { ran++; return "receipt of " + p.ID, nil }
+	handle := func(_ context.Context, p payment) (string, error) {
+		ran++
+		return "receipt of " + p.ID, nil
+	}
 	key := check.Get(deduplambda.Field[payment]("id"))
 	payload := check.Get(deduplambda.Fields[payment]("amount"))
 	h := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{Payload: payload})
@@ -84,17 +90,22 @@ func TestHandler(t *testing.T) {
 	_, err := h(t.Context(), payment{Amount: 2})
 	check.That(t, as[*dedup.InvalidError](t, err).Field == "id" && ran == 1,
 		"no key: %v, ran %d times", err, ran)
-	unprotected := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{MissingKey: deduplambda.RunUnprotected})
+	unprotected := deduplambda.Handler(d, key, handle,
+		&deduplambda.HandlerOptions[payment]{MissingKey: deduplambda.RunUnprotected})
 	for range 2 {
 		got, err := unprotected(t.Context(), payment{})
 		check.That(t, err == nil && got == "receipt of ", "%q, %v", got, err)
 	}
 	check.That(t, ran == 3 && strings.Count(log.String(), "level=WARN msg=unprotected") == 2,
 		"ran %d times; logged:\n%s", ran, &log)
-	check.Fails(t, check.Err(deduplambda.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})), errDown)
+	check.Fails(t, check.Err(deduplambda.Handler(d, func(payment) (string, error) {
+		return "", errDown
+	}, handle, nil)(t.Context(), payment{})), errDown)
 
 	large := process(t, dedup.NewMemory(), &options{CompressOver: -1})
-	h = deduplambda.Handler(large, key, func(context.Context, payment) (string, error) { return incompressible(500 << 10), nil }, nil)
+	h = deduplambda.Handler(large, key, func(context.Context, payment) (string, error) {
+		return incompressible(500 << 10), nil
+	}, nil)
 	got, err := h(t.Context(), payment{ID: "a"})
 	check.That(t, err == nil && len(got) == 500<<10, "%d bytes, %v", len(got), err)
 	_, err = h(t.Context(), payment{ID: "a"})
@@ -102,7 +113,8 @@ func TestHandler(t *testing.T) {
 }
 
 // web is a process behind HTTP.
-func web(t *testing.T, store dedup.Store, o *dedup.Options[string, deduplambda.Response]) *dedup.Deduplicator[string, deduplambda.Response] {
+func web(t *testing.T, store dedup.Store,
+	o *dedup.Options[string, deduplambda.Response]) *dedup.Deduplicator[string, deduplambda.Response] {
 	return check.Get(dedup.New(store, "web", o))
 }
 
@@ -119,19 +131,23 @@ func TestHTTPv2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		status, ran := http.StatusCreated, 0
-		handle := func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		handle := func(ctx context.Context,
+			e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			ran++
 			return events.APIGatewayV2HTTPResponse{
 				StatusCode: status, Body: "made " + e.Body, Headers: map[string]string{"Location": "/orders/1"},
-				Cookies: []string{"a=b"}, MultiValueHeaders: map[string][]string{"x": {"1", "2"}}, IsBase64Encoded: true,
+				Cookies: []string{"a=b"}, MultiValueHeaders: map[string][]string{"x": {"1", "2"}},
+				IsBase64Encoded: true,
 			}, ctx.Err()
 		}
-		h := deduplambda.HTTPv2(web(t, store, &dedup.Options[string, deduplambda.Response]{MaxAttempts: 3}), handle, nil)
+		h := deduplambda.HTTPv2(web(t, store,
+			&dedup.Options[string, deduplambda.Response]{MaxAttempts: 3}), handle, nil)
 		call := func(e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
 			return check.Get(h(t.Context(), e))
 		}
 		first, second := call(post("k", "/orders", "x")), call(post("k", "/orders", "x"))
-		check.That(t, first.Headers["Idempotency-Replayed"] == "" && second.Headers["Idempotency-Replayed"] == "true" && ran == 1,
+		check.That(t, first.Headers["Idempotency-Replayed"] == "" &&
+			second.Headers["Idempotency-Replayed"] == "true" && ran == 1,
 			"ran %d times; %v and %v", ran, first.Headers, second.Headers)
 		delete(second.Headers, "Idempotency-Replayed")
 		if diff := cmp.Diff(first, second); diff != "" || first.StatusCode != http.StatusCreated {
@@ -139,9 +155,12 @@ func TestHTTPv2(t *testing.T) {
 		}
 		alice := post("k", "/orders", "x")
 		alice.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
-			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"iss": "i", "sub": "alice"}},
+			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{
+				Claims: map[string]string{"iss": "i", "sub": "alice"},
+			},
 		}
-		for name, e := range map[string]events.APIGatewayV2HTTPRequest{"elsewhere": post("k", "/refunds", "x"), "somebody else": alice} {
+		for name, e := range map[string]events.APIGatewayV2HTTPRequest{"elsewhere": post("k", "/refunds",
+			"x"), "somebody else": alice} {
 			before := ran
 			if call(e); ran != before+1 {
 				t.Errorf("%s: the response of another", name)
@@ -162,17 +181,20 @@ func TestHTTPv2(t *testing.T) {
 			}(), http.StatusUnprocessableEntity, "payload-mismatch"},
 		} {
 			got := call(c.event)
-			check.That(t, got.StatusCode == c.status && strings.Contains(got.Body, "problems/"+c.kind+`"`) && got.Headers["Content-Type"] == "application/problem+json",
+			check.That(t, got.StatusCode == c.status && strings.Contains(got.Body, "problems/"+c.kind+`"`) &&
+				got.Headers["Content-Type"] == "application/problem+json",
 				"%s: %d %s", name, got.StatusCode, got.Body)
 		}
 
 		status = http.StatusBadGateway
 		for range 3 {
-			if got := call(post("f", "/orders", "x")); got.StatusCode != status || got.Headers["Idempotency-Replayed"] != "" {
+			if got := call(post("f", "/orders", "x")); got.StatusCode != status ||
+				got.Headers["Idempotency-Replayed"] != "" {
 				t.Errorf("a failure: %d", got.StatusCode)
 			}
 		}
-		if got := call(post("f", "/orders", "x")); got.StatusCode != http.StatusConflict || !strings.Contains(got.Body, "quarantined") {
+		if got := call(post("f", "/orders", "x")); got.StatusCode != http.StatusConflict ||
+			!strings.Contains(got.Body, "quarantined") {
 			t.Errorf("after three failures: %d %s", got.StatusCode, got.Body)
 		}
 	})
@@ -183,15 +205,21 @@ func TestHTTPWhileRunning(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &dedup.Options[string, deduplambda.Response]{Wait: dedup.NoWait, Lease: 30 * time.Second}
 		release := make(chan struct{})
-		slow := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		slow := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse,
+			error) {
 			<-release
 			return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
 		}
-		go func() { _, _ = deduplambda.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", "")) }()
+		go func() {
+			_, _ = deduplambda.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", ""))
+		}()
 		synctest.Wait()
-		for name, d := range map[string]*dedup.Deduplicator[string, deduplambda.Response]{"elsewhere": web(t, store, o)} {
+		for name, d := range map[string]*dedup.Deduplicator[string, deduplambda.Response]{
+			"elsewhere": web(t, store, o),
+		} {
 			got := check.Get(deduplambda.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
-			check.That(t, got.StatusCode == http.StatusConflict && got.Headers["Retry-After"] == "30" && strings.Contains(got.Body, "problems/running"),
+			check.That(t, got.StatusCode == http.StatusConflict && got.Headers["Retry-After"] == "30" &&
+				strings.Contains(got.Body, "problems/running"),
 				"%s: %d %v %s", name, got.StatusCode, got.Headers, got.Body)
 		}
 		close(release)
@@ -200,20 +228,24 @@ func TestHTTPWhileRunning(t *testing.T) {
 
 func TestHTTPv1AndFunctionURL(t *testing.T) {
 	ran := 0
-	v1 := deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		ran++
-		return events.APIGatewayProxyResponse{StatusCode: 201, Body: e.Body}, nil
-	}, &deduplambda.HTTPOptions{Header: "X-Request-Id"})
+	v1 := deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil),
+		func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+			ran++
+			return events.APIGatewayProxyResponse{StatusCode: 201, Body: e.Body}, nil
+		}, &deduplambda.HTTPOptions{Header: "X-Request-Id"})
 	request := events.APIGatewayProxyRequest{
-		HTTPMethod: "POST", Path: "/a", Body: "x", MultiValueHeaders: map[string][]string{"x-request-id": {"k"}},
+		HTTPMethod: "POST", Path: "/a", Body: "x",
+		MultiValueHeaders:     map[string][]string{"x-request-id": {"k"}},
 		QueryStringParameters: map[string]string{"b": "1", "a": "2"},
 	}
 	for i := range 2 {
 		got := check.Get(v1(t.Context(), request))
-		check.That(t, got.StatusCode == 201 && got.Body == "x" && (got.Headers["Idempotency-Replayed"] == "true") == (i == 1),
+		check.That(t, got.StatusCode == 201 && got.Body == "x" &&
+			(got.Headers["Idempotency-Replayed"] == "true") == (i == 1),
 			"%+v", got)
 	}
-	for i, authorizer := range []map[string]any{{"claims": map[string]any{"sub": "alice"}}, {"principalId": "bob"}} {
+	for i, authorizer := range []map[string]any{{"claims": map[string]any{"sub": "alice"}},
+		{"principalId": "bob"}} {
 		request.RequestContext.Authorizer = authorizer
 		_ = check.Get(v1(t.Context(), request))
 		check.That(t, ran == 2+i, "%v got the response of another", authorizer)
@@ -223,12 +255,17 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 	check.That(t, ran == 4, "carol got the response of another")
 
 	ran = 0
-	function := deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
-		ran++
-		return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body, Cookies: []string{"c"}}, nil
-	}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})
-	for i, headers := range []map[string]string{{}, {}, {"Idempotency-Key": "k"}, {"Idempotency-Key": "k"}} {
-		got := check.Get(function(t.Context(), events.LambdaFunctionURLRequest{Body: "x", Headers: headers}))
+	function := deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil),
+		func(_ context.Context,
+			e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+			ran++
+			return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body, Cookies: []string{"c"}},
+				nil
+		}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})
+	for i, headers := range []map[string]string{{}, {}, {"Idempotency-Key": "k"},
+		{"Idempotency-Key": "k"}} {
+		got := check.Get(function(t.Context(),
+			events.LambdaFunctionURLRequest{Body: "x", Headers: headers}))
 		check.That(t, got.Body == "x" && len(got.Cookies) == 1 && ran == min(i+1, 3),
 			"call %d: %+v, ran %d times", i, got, ran)
 	}
@@ -236,9 +273,10 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 
 // TestHTTPFaults: a table that is not there is 503, and what the handler fails with its own.
 func TestHTTPFaults(t *testing.T) {
-	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		return events.APIGatewayV2HTTPResponse{}, errDown
-	}, nil)
+	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil),
+		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			return events.APIGatewayV2HTTPResponse{}, errDown
+		}, nil)
 	check.Fails(t, check.Err(h(t.Context(), post("k", "/", ""))), errDown)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -264,7 +302,10 @@ func TestBatches(t *testing.T) {
 	for _, id := range []string{"1", "2", "3", "4"} {
 		queue.Records = append(queue.Records, events.SQSMessage{MessageId: id})
 	}
-	onQueue := deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
+	onQueue := deduplambda.OnSQS(d, deduplambda.MessageID,
+		func(_ context.Context, m events.SQSMessage) (string, error) {
+			return handle(m.MessageId)
+		})
 	failed := func(r events.SQSEventResponse, err error) (ids []string) {
 		check.OK(t, err)
 		for _, f := range r.BatchItemFailures {
@@ -285,7 +326,10 @@ func TestBatches(t *testing.T) {
 		queue.Records[i].Attributes = map[string]string{"MessageGroupId": group}
 		queue.Records[i].EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:orders.fifo"
 	}
-	onQueue = deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
+	onQueue = deduplambda.OnSQS(d, deduplambda.MessageID,
+		func(_ context.Context, m events.SQSMessage) (string, error) {
+			return handle(m.MessageId)
+		})
 	same("FIFO", failed(onQueue(t.Context(), queue)), []string{"2", "3", "4"})
 	same("runs", ran, map[string]int{"1": 1, "2": 1})
 	for i := range queue.Records {
@@ -294,19 +338,23 @@ func TestBatches(t *testing.T) {
 	same("groups of a standard queue", failed(onQueue(t.Context(), queue)), []string{"2"})
 	same("runs", ran, map[string]int{"1": 1, "2": 2, "3": 1, "4": 1})
 
-	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return handle(s) })
+	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) {
+		return s, nil
+	}, func(_ context.Context, s string) (string, error) { return handle(s) })
 	if isA[*dedup.InvalidError](t, err); done != 1 {
 		t.Errorf("%d done", done)
 	}
 }
 
 // httpV1 is a handler of a REST API, and how often it ran.
-func httpV1(t *testing.T, options *deduplambda.HTTPOptions) (func(events.APIGatewayProxyRequest) int, *int) {
+func httpV1(t *testing.T,
+	options *deduplambda.HTTPOptions) (func(events.APIGatewayProxyRequest) int, *int) {
 	ran := new(int)
-	handler := deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		*ran++
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusCreated}, nil
-	}, options)
+	handler := deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil),
+		func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+			*ran++
+			return events.APIGatewayProxyResponse{StatusCode: http.StatusCreated}, nil
+		}, options)
 	return func(e events.APIGatewayProxyRequest) int {
 		e.HTTPMethod, e.Path = http.MethodPost, "/orders"
 		return check.Get(handler(t.Context(), e)).StatusCode
@@ -317,8 +365,11 @@ func httpV1(t *testing.T, options *deduplambda.HTTPOptions) (func(events.APIGate
 func TestHeaderTwice(t *testing.T) {
 	call, ran := httpV1(t, nil)
 	for range 50 {
-		call(events.APIGatewayProxyRequest{Headers: map[string]string{"Idempotency-Key": "a", "idempotency-key": "b"}})
-		call(events.APIGatewayProxyRequest{MultiValueHeaders: map[string][]string{"Idempotency-Key": {"a"}, "idempotency-key": {"b"}}})
+		call(events.APIGatewayProxyRequest{Headers: map[string]string{"Idempotency-Key": "a",
+			"idempotency-key": "b"}})
+		call(
+			events.APIGatewayProxyRequest{MultiValueHeaders: map[string][]string{"Idempotency-Key": {"a"},
+				"idempotency-key": {"b"}}})
 	}
 	check.That(t, *ran == 1, "ran %d times, want once", *ran)
 }
@@ -360,7 +411,8 @@ func TestBinaryBody(t *testing.T) {
 		{"neither", "a-b", true, http.StatusCreated},
 		{"neither", "a-c", true, http.StatusUnprocessableEntity},
 	} {
-		e := events.APIGatewayProxyRequest{Headers: map[string]string{"Idempotency-Key": c.key}, Body: c.body, IsBase64Encoded: c.base64}
+		e := events.APIGatewayProxyRequest{Headers: map[string]string{"Idempotency-Key": c.key},
+			Body: c.body, IsBase64Encoded: c.base64}
 		check.Is(t, call(e), c.want, c.key, c.body)
 	}
 }
@@ -370,7 +422,9 @@ func TestBinaryBody(t *testing.T) {
 func TestCallersOfALambdaAuthorizer(t *testing.T) {
 	as := func(given map[string]any) events.APIGatewayV2HTTPRequest {
 		e := post("k", "/orders", "")
-		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: given}
+		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+			Lambda: given,
+		}
 		return e
 	}
 	for name, c := range map[string]struct {
@@ -387,10 +441,11 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 		},
 	} {
 		ran := 0
-		h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-			ran++
-			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
-		}, c.options)
+		h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil),
+			func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				ran++
+				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
+			}, c.options)
 		for _, given := range c.callers {
 			check.Get(h(t.Context(), as(given)))
 		}
@@ -400,10 +455,12 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 
 // TestHTTPContextEnds: a request whose time is over before the table answers may be repeated.
 func TestHTTPContextEnds(t *testing.T) {
-	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{Lease: time.Minute}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		t.Error("the handler ran")
-		return events.APIGatewayV2HTTPResponse{}, nil
-	}, nil)
+	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(),
+		&dedup.Options[string, deduplambda.Response]{Lease: time.Minute}),
+		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			t.Error("the handler ran")
+			return events.APIGatewayV2HTTPResponse{}, nil
+		}, nil)
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	check.Is(t, check.Get(h(ctx, post("k", "/", ""))).StatusCode, http.StatusServiceUnavailable)
@@ -413,14 +470,16 @@ func TestHTTPContextEnds(t *testing.T) {
 // asked for the handler's errors.
 func TestForgottenWhateverOnErrorSays(t *testing.T) {
 	ran := 0
-	d := web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{OnError: func(err error) dedup.Failure {
-		t.Errorf("asked for %v", err)
-		return dedup.Remember
-	}})
-	h := deduplambda.HTTPv2(d, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		ran++
-		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadGateway}, nil
-	}, nil)
+	d := web(t, dedup.NewMemory(),
+		&dedup.Options[string, deduplambda.Response]{OnError: func(err error) dedup.Failure {
+			t.Errorf("asked for %v", err)
+			return dedup.Remember
+		}})
+	h := deduplambda.HTTPv2(d,
+		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			ran++
+			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadGateway}, nil
+		}, nil)
 	for i := range 2 {
 		got := check.Get(h(t.Context(), post("k", "/", "")))
 		check.That(t, got.StatusCode == http.StatusBadGateway && ran == i+1,

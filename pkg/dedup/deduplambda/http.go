@@ -96,7 +96,8 @@ func (r request) id(key string) string {
 }
 
 // serveHTTP runs a request once.
-func serveHTTP(ctx context.Context, d *dedup.Deduplicator[string, Response], r request, options *HTTPOptions, handle func(context.Context) (Response, error)) (Response, error) {
+func serveHTTP(ctx context.Context, d *dedup.Deduplicator[string, Response], r request,
+	options *HTTPOptions, handle func(context.Context) (Response, error)) (Response, error) {
 	if options == nil {
 		options = &HTTPOptions{}
 	}
@@ -153,23 +154,28 @@ func (r Response) with(header, value string) Response {
 func refusal(err error) (Response, error) {
 	if busy, is := errors.AsType[*dedup.StillRunningError](err); is {
 		seconds := min(max(math.Ceil(time.Until(busy.Until).Seconds()), 1), 3600)
-		response := problem(http.StatusConflict, "running", "the first request with this key has not been answered yet")
+		response := problem(http.StatusConflict, "running",
+			"the first request with this key has not been answered yet")
 		return response.with("Retry-After", strconv.Itoa(int(seconds))), nil
 	}
 	if _, is := errors.AsType[*dedup.LostError](err); is {
-		response := problem(http.StatusConflict, "running", "another request with this key has taken over")
+		response := problem(http.StatusConflict, "running",
+			"another request with this key has taken over")
 		return response.with("Retry-After", "1"), nil
 	}
 	if _, is := errors.AsType[*dedup.PayloadMismatchError](err); is {
-		return problem(http.StatusUnprocessableEntity, "payload-mismatch", "the key was used with another request"), nil
+		return problem(http.StatusUnprocessableEntity, "payload-mismatch",
+			"the key was used with another request"), nil
 	}
 	if _, is := errors.AsType[*dedup.QuarantinedError](err); is {
-		return problem(http.StatusConflict, "quarantined", "requests with this key have failed too often"), nil
+		return problem(http.StatusConflict, "quarantined",
+			"requests with this key have failed too often"), nil
 	}
 	if invalid, is := errors.AsType[*dedup.InvalidError](err); is && invalid.Field == "id" {
 		return problem(http.StatusBadRequest, "invalid", "the key "+invalid.Problem), nil
 	}
-	if isAny(err, dedup.ErrThrottled, dedup.ErrUnavailable, dedup.ErrNoTime, context.DeadlineExceeded, context.Canceled) {
+	if isAny(err, dedup.ErrThrottled, dedup.ErrUnavailable, dedup.ErrNoTime, context.DeadlineExceeded,
+		context.Canceled) {
 		response := problem(http.StatusServiceUnavailable, "unavailable", "repeating the request is safe")
 		return response.with("Retry-After", "1"), nil
 	}

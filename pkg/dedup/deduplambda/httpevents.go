@@ -19,14 +19,19 @@ import (
 // 400: no key. 409 with Retry-After: the first request is not answered yet. 409 without:
 // quarantined. 422: the key was used with another query or body. 503: the table is not there at the
 // moment, or the deadline is too near.
-func HTTPv2(d *dedup.Deduplicator[string, Response], handle func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+func HTTPv2(d *dedup.Deduplicator[string, Response],
+	handle func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse,
+		error), options *HTTPOptions) func(context.Context,
+	events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context,
+		event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		if handle == nil {
 			return events.APIGatewayV2HTTPResponse{}, missing("handler")
 		}
 		r := request{
 			method: event.RequestContext.HTTP.Method, path: event.RawPath, query: event.RawQueryString,
-			body: body(event.Body, event.IsBase64Encoded), headers: event.Headers, caller: callerV2(event.RequestContext.Authorizer, options),
+			body: body(event.Body, event.IsBase64Encoded), headers: event.Headers,
+			caller: callerV2(event.RequestContext.Authorizer, options),
 		}
 		response, err := serveHTTP(ctx, d, r, options, func(ctx context.Context) (Response, error) {
 			made, err := handle(ctx, event)
@@ -43,14 +48,19 @@ func HTTPv2(d *dedup.Deduplicator[string, Response], handle func(context.Context
 }
 
 // HTTPv1 is [HTTPv2] for a REST API, and for payload version 1.0.
-func HTTPv1(d *dedup.Deduplicator[string, Response], handle func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+func HTTPv1(d *dedup.Deduplicator[string, Response],
+	handle func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse,
+		error), options *HTTPOptions) func(context.Context,
+	events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	return func(ctx context.Context,
+		event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		if handle == nil {
 			return events.APIGatewayProxyResponse{}, missing("handler")
 		}
 		r := request{
 			method: event.HTTPMethod, path: event.Path, query: queryV1(event),
-			body: body(event.Body, event.IsBase64Encoded), headers: event.Headers, multi: event.MultiValueHeaders,
+			body: body(event.Body, event.IsBase64Encoded), headers: event.Headers,
+			multi:  event.MultiValueHeaders,
 			caller: callerV1(event.RequestContext, options),
 		}
 		response, err := serveHTTP(ctx, d, r, options, func(ctx context.Context) (Response, error) {
@@ -68,8 +78,12 @@ func HTTPv1(d *dedup.Deduplicator[string, Response], handle func(context.Context
 }
 
 // FunctionURL is [HTTPv2] for a function URL.
-func FunctionURL(d *dedup.Deduplicator[string, Response], handle func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error), options *HTTPOptions) func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
-	return func(ctx context.Context, event events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+func FunctionURL(d *dedup.Deduplicator[string, Response],
+	handle func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse,
+		error), options *HTTPOptions) func(context.Context,
+	events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+	return func(ctx context.Context,
+		event events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		if handle == nil {
 			return events.LambdaFunctionURLResponse{}, missing("handler")
 		}
@@ -96,7 +110,8 @@ func FunctionURL(d *dedup.Deduplicator[string, Response], handle func(context.Co
 
 // callerV2 is who is authenticated: by IAM, by the issuer and subject of a token, or as a Lambda
 // authorizer says.
-func callerV2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription, options *HTTPOptions) string {
+func callerV2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription,
+	options *HTTPOptions) string {
 	switch {
 	case a == nil:
 		return ""

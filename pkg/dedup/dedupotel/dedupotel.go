@@ -29,14 +29,16 @@ const scope = "github.com/streamsort/streamsort/pkg/dedup/dedupotel"
 // Instrument makes the options report what happens to the providers. The options' former Trace and
 // Observe are still called. Either provider may be nil. The error is that of a meter which refuses
 // the instrument.
-func Instrument[ID, R any](o *dedup.Options[ID, R], traces trace.TracerProvider, metrics metric.MeterProvider) error {
+func Instrument[ID, R any](o *dedup.Options[ID, R], traces trace.TracerProvider,
+	metrics metric.MeterProvider) error {
 	if traces != nil {
 		o.Trace = tracing(traces.Tracer(scope), o.Trace)
 	}
 	var events metric.Int64Counter
 	if metrics != nil {
 		var err error
-		events, err = metrics.Meter(scope).Int64Counter("dedup.events", metric.WithDescription("What became of calls, by kind of event."))
+		events, err = metrics.Meter(scope).Int64Counter("dedup.events",
+			metric.WithDescription("What became of calls, by kind of event."))
 		if err != nil {
 			return err
 		}
@@ -76,9 +78,11 @@ func observing(events metric.Int64Counter, before observer) observer {
 			before(ctx, e)
 		}
 		kind := string(e.Kind)
-		trace.SpanFromContext(ctx).AddEvent(kind, trace.WithAttributes(attribute.Int64("dedup.attempt", e.Attempt)))
+		trace.SpanFromContext(ctx).AddEvent(kind,
+			trace.WithAttributes(attribute.Int64("dedup.attempt", e.Attempt)))
 		if events != nil {
-			events.Add(ctx, 1, metric.WithAttributes(attribute.String("dedup.processor", e.Key.Processor), attribute.String("dedup.event", kind)))
+			events.Add(ctx, 1, metric.WithAttributes(attribute.String("dedup.processor", e.Key.Processor),
+				attribute.String("dedup.event", kind)))
 		}
 	}
 }

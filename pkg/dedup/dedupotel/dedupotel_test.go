@@ -25,7 +25,8 @@ func TestSpansAndCounts(t *testing.T) {
 			return ctx, func(error) { traced++ }
 		},
 	}
-	if err := dedupotel.Instrument(o, trace.NewTracerProvider(trace.WithSpanProcessor(spans)), metric.NewMeterProvider(metric.WithReader(reader))); err != nil {
+	if err := dedupotel.Instrument(o, trace.NewTracerProvider(trace.WithSpanProcessor(spans)),
+		metric.NewMeterProvider(metric.WithReader(reader))); err != nil {
 		t.Fatal(err)
 	}
 	d, err := dedup.New(dedup.NewMemory(), "payments", o)
@@ -34,7 +35,9 @@ func TestSpansAndCounts(t *testing.T) {
 	}
 	down := errors.New("down")
 	for _, effectErr := range []error{down, nil, nil} {
-		_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "x", effectErr })
+		_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) {
+			return "x", effectErr
+		})
 		if !errors.Is(err, effectErr) {
 			t.Fatal(err)
 		}
@@ -62,7 +65,8 @@ func TestSpansAndCounts(t *testing.T) {
 		for _, e := range span.Events() {
 			events = append(events, e.Name)
 		}
-		if span.Name() != want[i].name || span.Status().Code != want[i].status || !slices.Equal(events, want[i].events) {
+		if span.Name() != want[i].name || span.Status().Code != want[i].status ||
+			!slices.Equal(events, want[i].events) {
 			t.Errorf("span %d: %s, %v, %q; want %+v", i, span.Name(), span.Status(), events, want[i])
 		}
 		fields := map[string]string{}
@@ -85,7 +89,8 @@ func TestSpansAndCounts(t *testing.T) {
 		counts[kind.AsString()] = point.Value
 		total += point.Value
 	}
-	if counts["new"] != 2 || counts["duplicate"] != 1 || counts["taken over"] != 1 || total != int64(observed) {
+	if counts["new"] != 2 || counts["duplicate"] != 1 || counts["taken over"] != 1 ||
+		total != int64(observed) {
 		t.Errorf("counts %v; %d events were reported to the former Observe", counts, observed)
 	}
 }
@@ -100,7 +105,9 @@ func TestNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "x", nil }); err != nil {
+	if _, err := d.Once(t.Context(), "a", func(context.Context) (string, error) {
+		return "x", nil
+	}); err != nil {
 		t.Error(err)
 	}
 }

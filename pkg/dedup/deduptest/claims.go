@@ -23,7 +23,8 @@ func testRunning(t *testing.T, s suite) {
 	first := claimAt(s.key, 1, at)
 	r := claimed(t, s, first)
 	for _, after := range []time.Duration{0, time.Minute, time.Minute + margin - time.Millisecond} {
-		wrote(t, s, "claim "+after.String()+" later", false, r)(s.Claim(t.Context(), claimAt(s.key, 2, at.Add(after))))
+		wrote(t, s, "claim "+after.String()+" later", false,
+			r)(s.Claim(t.Context(), claimAt(s.key, 2, at.Add(after))))
 	}
 }
 
@@ -43,7 +44,8 @@ func testClaimCompleted(t *testing.T, s suite) {
 
 func testClaimExpired(t *testing.T, s suite) {
 	r := claimed(t, s, claimAt(s.key, 1, at))
-	wrote(t, s, "a claim of an expired row", false, r)(s.Claim(t.Context(), claimAt(s.key, 2, at.Add(time.Hour))))
+	wrote(t, s, "a claim of an expired row", false,
+		r)(s.Claim(t.Context(), claimAt(s.key, 2, at.Add(time.Hour))))
 }
 
 func testAttempts(t *testing.T, s suite) {

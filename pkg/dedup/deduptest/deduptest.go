@@ -49,7 +49,9 @@ func Run(t *testing.T, store dedup.Store) {
 		{"racing swaps", testRacingSwaps},
 		{"ended context", testEndedContext},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, suite{store, dedup.Key{ID: "order-1", Processor: c.name}}) })
+		t.Run(c.name, func(t *testing.T) {
+			c.test(t, suite{store, dedup.Key{ID: "order-1", Processor: c.name}})
+		})
 	}
 }
 
@@ -65,7 +67,8 @@ func token(n byte) dedup.Token {
 func claimAt(k dedup.Key, n byte, now time.Time) dedup.Claim {
 	return dedup.Claim{
 		Key: k, Token: token(n), Now: now, Margin: margin, LeaseUntil: now.Add(time.Minute),
-		ValidUntil: now.Add(time.Hour), ExpiresOn: seconds(now.Add(2 * time.Hour)), Payload: []byte("payload"),
+		ValidUntil: now.Add(time.Hour), ExpiresOn: seconds(now.Add(2 * time.Hour)),
+		Payload: []byte("payload"),
 	}
 }
 
@@ -82,16 +85,20 @@ func rowOf(c dedup.Claim) dedup.Row {
 // everything is a row in which no field is zero, and nothing is like in r.
 func everything(r dedup.Row) dedup.Row {
 	return dedup.Row{
-		Key: r.Key, Fence: r.Fence + 1, Attempt: r.Attempt + 6, Token: token(9), StartedAt: r.StartedAt.Add(time.Second),
-		LeaseUntil: r.LeaseUntil.Add(time.Second), ValidUntil: r.ValidUntil.Add(time.Second), ExpiresOn: r.ExpiresOn.Add(time.Hour),
-		Payload: []byte("other"), CompletedAt: at.Add(2 * time.Second), Failed: true, Error: "no such account",
+		Key: r.Key, Fence: r.Fence + 1, Attempt: r.Attempt + 6, Token: token(9),
+		StartedAt:  r.StartedAt.Add(time.Second),
+		LeaseUntil: r.LeaseUntil.Add(time.Second), ValidUntil: r.ValidUntil.Add(time.Second),
+		ExpiresOn: r.ExpiresOn.Add(time.Hour),
+		Payload:   []byte("other"), CompletedAt: at.Add(2 * time.Second), Failed: true,
+		Error:  "no such account",
 		Result: dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json+zstd", Place: dedup.InItem},
 		Repair: dedup.Repair{By: "ada", Reason: "looked it up", At: at.Add(time.Second)},
 	}
 }
 
 func completed(r dedup.Row) dedup.Row {
-	r.CompletedAt, r.Result = at.Add(time.Second), dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json"}
+	r.CompletedAt, r.Result = at.Add(time.Second),
+		dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json"}
 	return r
 }
 
@@ -125,7 +132,8 @@ func settles[T any](t *testing.T, what string, read func() T, want T) {
 }
 
 // wrote checks the answer of a write, and what is stored afterwards.
-func wrote(t *testing.T, s suite, what string, done bool, want dedup.Row) func(dedup.Row, bool, error) {
+func wrote(t *testing.T, s suite, what string, done bool, want dedup.Row) func(dedup.Row, bool,
+	error) {
 	return func(got dedup.Row, ok bool, err error) {
 		t.Helper()
 		check(t, err)

@@ -21,7 +21,9 @@ func TestShelfConforms(t *testing.T) {
 	check.OK(t, err)
 	want := strings.Repeat("x", 5000)
 	for _, replayed := range []bool{false, true} {
-		out, err := exports.Once(t.Context(), "a", func(context.Context) (string, error) { return want, nil })
+		out, err := exports.Once(t.Context(), "a", func(context.Context) (string, error) {
+			return want, nil
+		})
 		check.That(t, err == nil && out.Value == want && out.Replayed == replayed,
 			"%d bytes, replayed %v, %v; want %d, %v", len(out.Value), out.Replayed, err, len(want), replayed)
 	}

@@ -33,7 +33,9 @@ func testScan(t *testing.T, s suite) {
 		want[k.String()] = claimed(t, s, claimAt(k, byte(i), at))
 	}
 	// A result of its own is no row.
-	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(1), Body: []byte("x"), ExpiresOn: seconds(at)}))
+	check(t,
+		s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(1), Body: []byte("x"),
+			ExpiresOn: seconds(at)}))
 	done := want[dedup.Key{ID: "id-3", Processor: "p1"}.String()]
 	done = swapped(t, s, done, completed(done))
 	want[done.String()] = done
@@ -74,16 +76,24 @@ func testResults(t *testing.T, s suite) {
 		return body
 	}
 	large := bytes.Repeat([]byte{0, 0xff, 'x'}, 100_000)
-	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(1), Body: large, ExpiresOn: seconds(at)}))
-	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), Body: []byte("two"), ExpiresOn: seconds(at)}))
-	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), Body: []byte("two"), ExpiresOn: seconds(at)}))
+	check(t,
+		s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(1), Body: large,
+			ExpiresOn: seconds(at)}))
+	check(t,
+		s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), Body: []byte("two"),
+			ExpiresOn: seconds(at)}))
+	check(t,
+		s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), Body: []byte("two"),
+			ExpiresOn: seconds(at)}))
 	same(t, "large", bytes.Equal(read(1, true), large), true)
 	same(t, "another token's", read(2, true), []byte("two"))
 	settles(t, "not strong", func() []byte { return read(2, false) }, []byte("two"))
 	same(t, "nobody's", read(3, true), nil)
 	same(t, "the row", standing(t, s, s.key), dedup.Row{})
 	for range 2 {
-		check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), ExpiresOn: seconds(at)}))
+		check(t,
+			s.PutResult(t.Context(),
+				dedup.StoredResult{Key: s.key, Token: token(2), ExpiresOn: seconds(at)}))
 		same(t, "without a body", read(2, true), nil)
 	}
 	same(t, "the other one", len(read(1, true)), len(large))

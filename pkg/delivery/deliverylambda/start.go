@@ -39,7 +39,8 @@ import (
 // It reads STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE and STREAMSORT_CONSUMERS_TABLE,
 // which must be set, and STREAMSORT_ARRIVALS_TABLE and STREAMSORT_TIMER_QUEUE. Each of set changes
 // the reader. Several readers in one function take [delivery.OnStream].
-func Start(consumer string, handle func(context.Context, delivery.Batch) error, set ...func(*delivery.Reader)) {
+func Start(consumer string, handle func(context.Context, delivery.Batch) error,
+	set ...func(*delivery.Reader)) {
 	slog.SetDefault(lambdacontext.NewLogger())
 	reader := delivery.Reader{Name: consumer, Handle: handle}
 	for _, change := range set {
@@ -55,7 +56,8 @@ func Start(consumer string, handle func(context.Context, delivery.Batch) error, 
 
 // newHandler is the handler of the environment. The error joins everything that is wrong. It makes
 // no request.
-func newHandler(reader delivery.Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
+func newHandler(reader delivery.Reader) (
+	func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
 	queues, names, err := tables()
 	due, timerErr := timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE"))
 	client, clientErr := dynamo.New(nil)
@@ -90,7 +92,8 @@ func tables() (queues cursor.Names, names delivery.Names, err error) {
 	required := func(name string) string {
 		value := os.Getenv(name)
 		if value == "" {
-			err = errors.Join(err, fmt.Errorf("%s is not set: AddConsumer sets it; a sink takes lambda.Start", name))
+			err = errors.Join(err,
+				fmt.Errorf("%s is not set: AddConsumer sets it; a sink takes lambda.Start", name))
 		}
 		return value
 	}

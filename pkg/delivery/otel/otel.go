@@ -56,7 +56,8 @@ const (
 
 // Instrument makes the reader report its batches to the providers, and calls its former Handle.
 // Either provider may be nil. The error is that of a meter which refuses an instrument.
-func Instrument(r *delivery.Reader, traces trace.TracerProvider, metrics metric.MeterProvider) error {
+func Instrument(r *delivery.Reader, traces trace.TracerProvider,
+	metrics metric.MeterProvider) error {
 	if metrics != nil {
 		handle, err := metering(metrics.Meter(scope), r.Handle)
 		if err != nil {
@@ -74,7 +75,8 @@ type handler = func(context.Context, delivery.Batch) error
 
 func tracing(t trace.Tracer, handle handler) handler {
 	return func(ctx context.Context, b delivery.Batch) (err error) {
-		ctx, span := t.Start(ctx, operation, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attributes(b)...), trace.WithLinks(links(b)...))
+		ctx, span := t.Start(ctx, operation, trace.WithSpanKind(trace.SpanKindConsumer),
+			trace.WithAttributes(attributes(b)...), trace.WithLinks(links(b)...))
 		defer func() {
 			failed := err
 			if p := recover(); p != nil {
@@ -116,7 +118,8 @@ func links(b delivery.Batch) []trace.Link {
 	var all []trace.Link
 	for _, m := range b.Messages {
 		if at := SpanContext(m.Trace); at.IsValid() {
-			all = append(all, trace.Link{SpanContext: at, Attributes: []attribute.KeyValue{attribute.Int64("streamsort.seq", m.Seq)}})
+			all = append(all, trace.Link{SpanContext: at,
+				Attributes: []attribute.KeyValue{attribute.Int64("streamsort.seq", m.Seq)}})
 		}
 	}
 	return all
@@ -125,7 +128,8 @@ func links(b delivery.Batch) []trace.Link {
 // SpanContext is a message's trace context as OpenTelemetry has it; it is not valid if absent.
 func SpanContext(t cursor.Trace) trace.SpanContext {
 	carrier := propagation.MapCarrier{"traceparent": t.Parent, "tracestate": t.State}
-	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
+		carrier))
 }
 
 // TraceOf is the trace context of a context's span, for a message that is put or replied in it; the

@@ -59,7 +59,9 @@ func TestABatchIsASpan(t *testing.T) {
 	spans := exporter.GetSpans()
 	check.Need(t, len(spans) >= 2, "%d spans", len(spans))
 	first, last := spans[0], spans[len(spans)-1]
-	if first.Status.Code != codes.Error || first.Name != "process" || first.SpanKind != trace.SpanKindConsumer || last.Status.Code != codes.Unset || last.SpanContext.SpanID() != inside.SpanID() {
+	if first.Status.Code != codes.Error || first.Name != "process" ||
+		first.SpanKind != trace.SpanKindConsumer || last.Status.Code != codes.Unset ||
+		last.SpanContext.SpanID() != inside.SpanID() {
 		t.Errorf("%+v, %+v", first, last)
 	}
 	got := map[string]string{}
@@ -77,7 +79,8 @@ func TestABatchIsASpan(t *testing.T) {
 	check.Need(t, len(first.Links) == 2, "%d links, want 2", len(first.Links))
 	for i, seq := range []int64{1, 3} {
 		link := first.Links[i]
-		if want := deliveryotel.SpanContext(sent[i]); !link.SpanContext.Equal(want.WithRemote(true)) || link.Attributes[0] != attribute.Int64("streamsort.seq", seq) {
+		if want := deliveryotel.SpanContext(sent[i]); !link.SpanContext.Equal(want.WithRemote(true)) ||
+			link.Attributes[0] != attribute.Int64("streamsort.seq", seq) {
 			t.Errorf("link %d: %+v, want %+v", i, link, want)
 		}
 	}
@@ -104,14 +107,17 @@ func TestABatchIsASpan(t *testing.T) {
 // TestPanics: the span ends, and the batch fails as it does without it.
 func TestPanics(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	r := delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error { panic("no") }}
+	r := delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error {
+		panic("no")
+	}}
 	provider := sdk.NewTracerProvider(sdk.WithSyncer(exporter))
 	check.OK(t, deliveryotel.Instrument(&r, provider, nil))
 	func() {
 		defer func() { check.Is[any](t, recover(), "no") }()
 		_ = r.Handle(t.Context(), delivery.Batch{Queue: "q"})
 	}()
-	if spans := exporter.GetSpans(); len(spans) != 1 || spans[0].Status.Code != codes.Error || spans[0].Status.Description != "panic: no" {
+	if spans := exporter.GetSpans(); len(spans) != 1 || spans[0].Status.Code != codes.Error ||
+		spans[0].Status.Description != "panic: no" {
 		t.Errorf("%+v", spans)
 	}
 }
@@ -119,7 +125,10 @@ func TestPanics(t *testing.T) {
 // TestNothing: without providers the reader is as it was; without a span there is no trace context.
 func TestNothing(t *testing.T) {
 	called := 0
-	r := delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error { called++; return nil }}
+	r := delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error {
+		called++
+		return nil
+	}}
 	check.OK(t, deliveryotel.Instrument(&r, nil, nil))
 	check.OK(t, r.Handle(t.Context(), delivery.Batch{}))
 	check.Is(t, called, 1)

@@ -31,11 +31,13 @@ type Database interface {
 	// *AheadError where the last batch that is known to be committed in it goes
 	// further than this one begins, and the consumer was not set back since; and ErrEnded where
 	// what it does for the batch ended the transaction.
-	Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error
+	Apply(ctx context.Context, b delivery.Batch, committed int64,
+		prepare func(context.Context) error) error
 
 	// Settle sets the marker of a claim, Aborted, if it is absent, and returns the one that stands
 	// there, with its replies. Its error says that nothing is known; a *RestoredError as in Apply.
-	Settle(ctx context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error)
+	Settle(ctx context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome,
+		[]delivery.Reply, error)
 
 	// Check returns a *RestoredError where Apply would.
 	Check(ctx context.Context, queue, consumer string, committed int64) error
@@ -100,7 +102,8 @@ type Step struct {
 // Any number of processes may run it for one consumer and one database at once: one works, the
 // others are answered busy. It may die at any point: what it left is settled or taken over by the
 // next, after the lease.
-func Consume(ctx context.Context, claims delivery.Claims, db Database, queue, consumer string, options *ConsumeOptions) error {
+func Consume(ctx context.Context, claims delivery.Claims, db Database, queue, consumer string,
+	options *ConsumeOptions) error {
 	run, err := newConsuming(claims, db, queue, consumer, options)
 	if err != nil {
 		return err
@@ -145,11 +148,13 @@ type consuming struct {
 	checked bool
 }
 
-func newConsuming(claims delivery.Claims, db Database, queue, consumer string, options *ConsumeOptions) (*consuming, error) {
+func newConsuming(claims delivery.Claims, db Database, queue, consumer string,
+	options *ConsumeOptions) (*consuming, error) {
 	if options == nil {
 		options = &ConsumeOptions{}
 	}
-	run := &consuming{ConsumeOptions: *options, claims: claims, db: db, queue: queue, consumer: consumer}
+	run := &consuming{ConsumeOptions: *options, claims: claims, db: db, queue: queue,
+		consumer: consumer}
 	run.Lease = cmp.Or(run.Lease, time.Minute)
 	run.Beat = cmp.Or(run.Beat, run.Lease/3)
 	run.Poll = cmp.Or(run.Poll, time.Second)
@@ -171,7 +176,8 @@ func newConsuming(claims delivery.Claims, db Database, queue, consumer string, o
 	}
 	switch name := db.Name(); {
 	case len(name) == 0 || len(name) > 40:
-		return nil, invalid.New(invalid.TextCode(name, 40), "database", "must have a name of 1 to 40 bytes")
+		return nil,
+			invalid.New(invalid.TextCode(name, 40), "database", "must have a name of 1 to 40 bytes")
 	case run.Poll < 0:
 		return nil, invalid.New(invalid.OutOfRange, "poll", "must not be negative")
 	case run.KeepMarkers < 1:
@@ -190,13 +196,15 @@ const (
 // only people can repair it returns.
 func (run *consuming) failed(b delivery.Batch, err error) (time.Duration, error) {
 	run.Observe(Step{Batch: b, Err: err})
-	if errors.Is(err, delivery.ErrNoConsumer) || errors.Is(err, ErrOtherDatabase) || errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) {
+	if errors.Is(err, delivery.ErrNoConsumer) || errors.Is(err, ErrOtherDatabase) ||
+		errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) {
 		err = fmt.Errorf("consumer %q of queue %q: %w", run.consumer, run.queue, err)
 	}
 	if onlyPeople(err) {
 		return 0, err
 	}
-	if over := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled); run.failures == 0 || !over {
+	if over := errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled); run.failures == 0 || !over {
 		run.last = err // that the time is over says nothing of what was wrong before
 	}
 	run.failures++
@@ -214,8 +222,10 @@ func (run *consuming) cut(why error) error {
 // once makes one round, and says how long to wait for the next.
 func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	if open := run.open; open != nil {
-		if err := run.settle(ctx, *open, run.committed, "the transaction's end is not known"); err != nil {
-			return run.failed(delivery.Batch{Queue: run.queue, Consumer: run.consumer, Token: open.Token}, err)
+		if err := run.settle(ctx, *open, run.committed,
+			"the transaction's end is not known"); err != nil {
+			return run.failed(delivery.Batch{Queue: run.queue, Consumer: run.consumer, Token: open.Token},
+				err)
 		}
 	}
 	a, err := run.claim(ctx)
@@ -241,7 +251,8 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 		return run.apply(ctx, a)
 	case delivery.InDoubt:
 		run.Observe(Step{Outcome: delivery.InDoubt, Batch: a.Batch})
-		if err := run.settle(ctx, a.Held(), a.Committed, "its consumer fell silent after the prepare"); err != nil {
+		if err := run.settle(ctx, a.Held(), a.Committed,
+			"its consumer fell silent after the prepare"); err != nil {
 			return run.failed(a.Batch, err)
 		}
 		run.failures = 0
@@ -288,7 +299,8 @@ func (run *consuming) request() delivery.Request {
 	if run.req == "" {
 		run.req = run.db.Name() + "-" + run.NewReq()
 	}
-	return delivery.Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, MaxMessages: run.MaxMessages, MaxBytes: run.MaxBytes, Lease: run.Lease}
+	return delivery.Request{Queue: run.queue, Consumer: run.consumer, ID: run.req,
+		MaxMessages: run.MaxMessages, MaxBytes: run.MaxBytes, Lease: run.Lease}
 }
 
 // claim makes the next claim, unless the last commit did.
@@ -316,8 +328,10 @@ func (run *consuming) settleAside(ctx context.Context, a delivery.Answer) error 
 		if !run.own(h) {
 			continue
 		}
-		run.Observe(Step{Outcome: delivery.InDoubt, Batch: delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
-		if err := run.settle(ctx, h, a.Committed, "its consumer fell silent after the prepare"); err != nil {
+		run.Observe(Step{Outcome: delivery.InDoubt,
+			Batch: delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
+		if err := run.settle(ctx, h, a.Committed,
+			"its consumer fell silent after the prepare"); err != nil {
 			return err
 		}
 	}
@@ -328,7 +342,8 @@ func (run *consuming) own(h delivery.Held) bool {
 	return strings.HasPrefix(h.Token.Req, run.db.Name()+"-")
 }
 
-func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int64, reason string) error {
+func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int64,
+	reason string) error {
 	if !run.own(h) {
 		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
 	}
@@ -346,7 +361,8 @@ func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int
 	if run.open != nil && *run.open == h {
 		run.open = nil
 	}
-	if outcome == delivery.Committed && rolledBack(a) || outcome == delivery.Aborted && a.Outcome == delivery.Committed {
+	if outcome == delivery.Committed && rolledBack(a) ||
+		outcome == delivery.Aborted && a.Outcome == delivery.Committed {
 		return fmt.Errorf("%w: claim %v, %s %s", ErrContradiction, h.Token, a.Outcome, a.Reason)
 	}
 	return nil
@@ -368,120 +384,4 @@ type refused struct {
 
 func (r refused) Error() string {
 	return strings.TrimSpace("the claim may not be committed: " + string(r.outcome) + " " + r.reason)
-}
-
-func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Duration, error) {
-	h := a.Held()
-	a.Batch = a.Answerable()
-	beating, stop := run.heart(ctx, h)
-	err := run.db.Apply(beating, a.Batch, a.Committed, func(ctx context.Context) error {
-		if _, err := a.Replies(); err != nil {
-			return err
-		}
-		// From here on only the marker says how the claim ends.
-		run.open, run.committed = &h, a.Committed
-		p, err := run.claims.Prepare(ctx, h)
-		if err == nil && p.Outcome != delivery.OK {
-			err = refused{p.Outcome, p.Reason}
-		}
-		return err
-	})
-	stop()
-	var no refused
-	switch {
-	case err == nil:
-		return run.commit(ctx, a)
-	case run.open == nil:
-		// Nothing can have been committed.
-		aborted, failed := run.claims.Abort(ctx, h, err.Error())
-		var restored *RestoredError
-		var ahead *AheadError
-		switch {
-		case errors.Is(err, ErrEnded), errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Outcome == delivery.OK:
-		case onlyPeople(err):
-			// It is the effect's, about its batch alone; or it was taken over, and that other one
-			// committed; or nobody knows.
-			err = errors.New(err.Error())
-		}
-		return run.failed(a.Batch, errors.Join(err, failed))
-	case errors.As(err, &no) && no.outcome != delivery.InDoubt:
-		run.open = nil
-		run.Observe(Step{Outcome: delivery.Lost, Batch: a.Batch, Err: err})
-		return 0, nil
-	}
-	wait, fatal := run.failed(a.Batch, err)
-	if fatal != nil {
-		return wait, fatal
-	}
-	if err := run.settle(ctx, h, a.Committed, err.Error()); err != nil {
-		return run.failed(a.Batch, err)
-	}
-	return wait, nil
-}
-
-// commit says that a claim is committed, and goes on with the next one in the same write where it
-// can. Where that fails the claim stays open, and is settled next; the next claim, if it was made,
-// answers to its request.
-func (run *consuming) commit(ctx context.Context, a delivery.Answer) (time.Duration, error) {
-	h := a.Held()
-	replies, _ := a.Replies() // with one that was refused it is not prepared
-	done, next, err := run.claims.CommitAndClaim(ctx, h, run.request(), replies...)
-	if err == nil && done.Outcome == delivery.Full {
-		err = errFull
-	}
-	if err != nil {
-		return run.failed(a.Batch, err)
-	}
-	run.open, run.next = nil, next
-	if next.Outcome != "" {
-		run.req = ""
-	}
-	if rolledBack(done) {
-		return run.failed(a.Batch, fmt.Errorf("%w: claim %v, %s %s", ErrContradiction, h.Token, done.Outcome, done.Reason))
-	}
-	run.failures = 0
-	run.Observe(Step{Outcome: delivery.OK, Batch: a.Batch})
-	return 0, run.forget(ctx, a)
-}
-
-// forgetEvery is how many claims there are between two deletions of markers.
-const forgetEvery = 100
-
-// forget deletes old markers now and then. What is not settled is kept.
-func (run *consuming) forget(ctx context.Context, a delivery.Answer) error {
-	under := a.Token.N - run.KeepMarkers
-	for _, h := range a.Unsettled {
-		under = min(under, h.Token.N)
-	}
-	if a.Token.N%min(forgetEvery, run.KeepMarkers) != 0 || under < 1 {
-		return nil
-	}
-	if err := run.db.Forget(ctx, run.queue, run.consumer, under); err != nil {
-		run.Observe(Step{Batch: a.Batch, Err: err}) // the next one does it
-	}
-	return nil
-}
-
-// heart extends a claim's lease until stop is called. Its context ends where the claim is
-// another's.
-func (run *consuming) heart(ctx context.Context, h delivery.Held) (beating context.Context, stop func()) {
-	if run.Beat < 0 {
-		return ctx, func() {}
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for pause.For(ctx, run.Beat) == nil {
-			// One that fails is made up for by the next.
-			a, err := run.claims.Extend(ctx, h, run.Lease)
-			if err == nil && a.Outcome != delivery.OK {
-				cancel(refused{a.Outcome, a.Reason})
-			}
-		}
-	}()
-	return ctx, func() {
-		cancel(nil)
-		<-stopped
-	}
 }

@@ -47,7 +47,8 @@ var (
 	ErrContradiction = errors.New("the claim has ended otherwise than in the database")
 	// ErrEnded: the effect of a batch committed its transaction, or rolled it back, so no marker
 	// can be beside it.
-	ErrEnded = errors.New("the effect ended its transaction: it must neither commit it nor roll it back")
+	ErrEnded = errors.New(
+		"the effect ended its transaction: it must neither commit it nor roll it back")
 )
 
 // onlyPeople reports whether an error is one that only people can repair.
@@ -55,6 +56,8 @@ func onlyPeople(err error) bool {
 	var restored *RestoredError
 	var ahead *AheadError
 	var invalid *cursor.InvalidError
-	return errors.As(err, &restored) || errors.As(err, &ahead) || errors.As(err, &invalid) || errors.Is(err, ErrOtherDatabase) ||
-		errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) || errors.Is(err, delivery.ErrNoConsumer)
+	return errors.As(err, &restored) || errors.As(err, &ahead) || errors.As(err, &invalid) ||
+		errors.Is(err, ErrOtherDatabase) ||
+		errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) ||
+		errors.Is(err, delivery.ErrNoConsumer)
 }

@@ -18,7 +18,8 @@ import (
 )
 
 // pullEnv is a queue with a consumer on these stores.
-func pullEnv(t *testing.T, store *delivery.Store, queues *cursor.Store) (claimstest.Env, *delivery.Deliverer) {
+func pullEnv(t *testing.T, store *delivery.Store,
+	queues *cursor.Store) (claimstest.Env, *delivery.Deliverer) {
 	t.Helper()
 	now := time.Now()
 	clock := func() time.Time { return now }
@@ -77,35 +78,42 @@ func TestQuarantine(t *testing.T) {
 			env.Put(2)
 			ctx := t.Context()
 			claim := func(id string) delivery.Answer {
-				return check.Get(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1}))
+				return check.Get(env.Claims.Claim(ctx,
+					delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1}))
 			}
 			heard := map[string]delivery.Announcement{}
 			sweep := func() delivery.SweepReport {
 				clear(heard)
-				return check.Get(d.Sweep(ctx, delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
-					heard[a.Kind] = a
-					return nil
-				}}))
+				return check.Get(d.Sweep(ctx,
+					delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+						heard[a.Kind] = a
+						return nil
+					}}))
 			}
 			first := claim("r1")
 			check.Get(env.Claims.Prepare(ctx, first.Held()))
 			env.Pass(2 * time.Minute)
 			report := sweep()
-			if a := heard["consumer.in-doubt"]; report.InDoubt != 1 || a.Token != first.Token || a.From != 0 || a.To != 1 {
+			if a := heard["consumer.in-doubt"]; report.InDoubt != 1 || a.Token != first.Token ||
+				a.From != 0 || a.To != 1 {
 				t.Errorf("%+v, announced %+v", report, a)
 			}
 			env.Pass(time.Hour)
 			report = sweep()
-			if a := heard["consumer.quarantined"]; report.Quarantined != 1 || report.InDoubt != 0 || a.Token != first.Token || a.State != delivery.InDoubt {
+			if a := heard["consumer.quarantined"]; report.Quarantined != 1 || report.InDoubt != 0 ||
+				a.Token != first.Token || a.State != delivery.InDoubt {
 				t.Errorf("%+v, announced %+v", report, a)
 			}
 			// What is aside is kept.
 			seq, _ := check.Get2(d.Inside(request.Inside{}).Delivered(ctx, "q"))
 			check.Is(t, seq, 0)
 			second := claim("r2")
-			check.Need(t, second.Outcome == delivery.OK && second.From == 1 && len(second.Unsettled) == 1 && second.Unsettled[0] == first.Held(),
+			check.Need(t, second.Outcome == delivery.OK && second.From == 1 && len(second.Unsettled) == 1 &&
+				second.Unsettled[0] == first.Held(),
 				"%+v; want message 2, and the claim in quarantine", second)
-			check.That(t, check.Err(d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "why"})) != nil, "rewound under a claim in quarantine")
+			check.That(t,
+				check.Err(d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c",
+					Reason: "why"})) != nil, "rewound under a claim in quarantine")
 			for range 2 {
 				a := check.Get(env.Claims.Settle(ctx, first.Held(), outcome, "back"))
 				check.Is(t, a.Outcome, delivery.OK)
@@ -114,7 +122,8 @@ func TestQuarantine(t *testing.T) {
 				check.Is(t, report.Quarantined, 0)
 				return
 			}
-			if a := heard["consumer.quarantined"]; report.Quarantined != 1 || a.State != delivery.State(delivery.Aborted) {
+			if a := heard["consumer.quarantined"]; report.Quarantined != 1 ||
+				a.State != delivery.State(delivery.Aborted) {
 				t.Errorf("%+v, announced %+v; want that its abort is", report, a)
 			}
 			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
@@ -128,7 +137,8 @@ func TestQuarantine(t *testing.T) {
 func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(1)
-	a := check.Get(env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r1"}))
+	a := check.Get(env.Claims.Claim(t.Context(),
+		delivery.Request{Queue: "q", Consumer: "c", ID: "r1"}))
 	check.Get(env.Claims.Prepare(t.Context(), a.Held()))
 	reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		t.Error("delivered")
@@ -162,13 +172,17 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 		check.Get(d.Operate(t.Context(), does("remove", o, delivery.Token{}, "")))
 		check.Get(d.Create(t.Context(), "q", "c", delivery.At(6)))
 	}
-	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", MaxMessages: 4})
-	check.That(t, err == nil && a.Outcome == delivery.OK && a.From == 5 && a.To == 9 && len(a.Messages) == 4 && a.Messages[0].Seq == 6,
-		"claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Outcome, a.From+1, a.To, len(a.Messages), err)
+	a, err := env.Claims.Claim(t.Context(),
+		delivery.Request{Queue: "q", Consumer: "c", ID: "r", MaxMessages: 4})
+	check.That(t, err == nil && a.Outcome == delivery.OK && a.From == 5 && a.To == 9 &&
+		len(a.Messages) == 4 && a.Messages[0].Seq == 6,
+		"claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Outcome, a.From+1, a.To,
+		len(a.Messages), err)
 }
 
 // does is an order of a kind, about a claim.
-func does(kind string, o delivery.Order, token delivery.Token, outcome delivery.TokenOutcome) delivery.Order {
+func does(kind string, o delivery.Order, token delivery.Token,
+	outcome delivery.TokenOutcome) delivery.Order {
 	o.Kind, o.Token, o.Outcome = kind, token, outcome
 	return o
 }

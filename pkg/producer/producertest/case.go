@@ -127,7 +127,8 @@ func (c Case) check(outcomes []string) error {
 		}
 	}
 	if rest != 0 || len(outcomes) != len(c.messages()) {
-		return fmt.Errorf("outcomes %v of %d messages, want %v (any: %t)", got, len(c.messages()), c.Outcomes, open)
+		return fmt.Errorf("outcomes %v of %d messages, want %v (any: %t)", got, len(c.messages()),
+			c.Outcomes, open)
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ func Own(ctx context.Context, url string, messages []json.RawMessage) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	p, err := producer.New(transport, &producer.Options{RequestTimeout: RequestTimeout, MinBackOff: MinBackOff, MaxBackOff: MaxBackOff})
+	p, err := producer.New(transport, &producer.Options{RequestTimeout: RequestTimeout,
+		MinBackOff: MinBackOff, MaxBackOff: MaxBackOff})
 	if err != nil {
 		return nil, err
 	}

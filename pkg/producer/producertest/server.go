@@ -16,11 +16,12 @@ import (
 // server is an API that takes messages, with the faults of a case. It keeps what is stored for the
 // case alone, and notes where a request breaks a rule that holds in each:
 //
-//   - a request is a POST of {"messages":[…]} to /messages, with 1 to 500 messages and 6 MB at most;
+//   - a request is a POST of {"messages":[…]} to /messages, with 1 to 500 messages and 6 MB at
+//     most;
 //   - of a queue, one request is under way at a time;
 //   - a message that is sent again is the same, byte for byte of its body and with the same id;
-//   - the messages of a queue are in the order in which they were sent, first in first, those that go
-//     again before all that went later, but for what was full;
+//   - the messages of a queue are in the order in which they were sent, first in first, those that
+//     go again before all that went later, but for what was full;
 //   - what was accepted, or refused for good, in an answer that arrived is not sent again.
 type server struct {
 	c     Case
@@ -33,10 +34,11 @@ type server struct {
 	stored   map[string]string
 	order    map[string][]string // what each queue has stored
 	sent     map[string]sent
-	front    map[string]int // the place of the last message of a queue that was sent for the first time
-	failed   map[string]time.Time
-	wrong    []string
-	applied  map[int]int // how often each fault did
+	// the place of the last message of a queue that was sent for the first time
+	front   map[string]int
+	failed  map[string]time.Time
+	wrong   []string
+	applied map[int]int // how often each fault did
 }
 
 type flight struct {
@@ -53,8 +55,10 @@ type sent struct {
 
 func newServer(c Case) *server {
 	s := &server{
-		c: c, names: map[string]int{}, busy: map[string]*flight{}, freed: make(chan struct{}), stored: map[string]string{}, order: map[string][]string{},
-		sent: map[string]sent{}, front: map[string]int{}, failed: map[string]time.Time{}, applied: map[int]int{},
+		c: c, names: map[string]int{}, busy: map[string]*flight{}, freed: make(chan struct{}),
+		stored: map[string]string{}, order: map[string][]string{},
+		sent: map[string]sent{}, front: map[string]int{}, failed: map[string]time.Time{},
+		applied: map[int]int{},
 	}
 	for i, text := range c.messages() {
 		if m, err := read(text); err == nil && m.name != m.Queue+"/" {
@@ -168,7 +172,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // lone reports whether an answer to a request is one to its only message, for good.
 func (s *server) lone(messages []message, f Fault) bool {
-	return len(messages) == 1 && (f.Status == http.StatusBadRequest || f.Status == http.StatusRequestEntityTooLarge)
+	return len(messages) == 1 &&
+		(f.Status == http.StatusBadRequest || f.Status == http.StatusRequestEntityTooLarge)
 }
 
 // begin notes a request, and says what goes wrong with it; nil means no request.
@@ -180,8 +185,10 @@ func (s *server) begin(r *http.Request, body []byte) (*flight, Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
-	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/messages" || len(put.Messages) < 1 || len(put.Messages) > 500 || len(body) > 6<<20 {
-		s.note("request %d: %s %s with %d messages and %d bytes: %v", s.requests, r.Method, r.URL.Path, len(put.Messages), len(body), err)
+	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/messages" ||
+		len(put.Messages) < 1 || len(put.Messages) > 500 || len(body) > 6<<20 {
+		s.note("request %d: %s %s with %d messages and %d bytes: %v", s.requests, r.Method, r.URL.Path,
+			len(put.Messages), len(body), err)
 		return nil, Fault{}
 	}
 	var messages []message
@@ -271,9 +278,12 @@ func (s *server) inOrder(messages []message, number int) {
 
 func (s *server) applies(i int, messages []message, number int) bool {
 	f := s.c.Faults[i]
-	has := f.Message == "" || slices.ContainsFunc(messages, func(m message) bool { return m.name == f.Message })
+	has := f.Message == "" || slices.ContainsFunc(messages, func(m message) bool {
+		return m.name == f.Message
+	})
 	_, over := s.stored[f.Until]
-	return has && (f.Request == 0 || f.Request == number) && (f.Every == 0 || number%f.Every == 0) && len(messages) > f.Above &&
+	return has && (f.Request == 0 || f.Request == number) && (f.Every == 0 || number%f.Every == 0) &&
+		len(messages) > f.Above &&
 		(f.Times == 0 || s.applied[i] < f.Times) && !over
 }
 
@@ -296,13 +306,15 @@ func (s *server) storeOne(m message, number int, messages []message, arrives boo
 		}
 	}()
 	for i, f := range s.c.Faults {
-		if f.Do != "result" || f.Message != "" && f.Message != m.name || !s.applies(i, messages, number) || f.Until == m.name {
+		if f.Do != "result" || f.Message != "" && f.Message != m.name ||
+			!s.applies(i, messages, number) || f.Until == m.name {
 			continue
 		}
 		s.applied[i]++
 		now.full = now.full || f.Status == http.StatusTooManyRequests
 		now.final = f.Status < http.StatusInternalServerError && f.Status != http.StatusTooManyRequests
-		return fmt.Sprintf(`{"status":%d,"outcome":%q,"queue":%q,"detail":"as the case has it"}`, f.Status, f.Outcome, m.Queue)
+		return fmt.Sprintf(`{"status":%d,"outcome":%q,"queue":%q,"detail":"as the case has it"}`,
+			f.Status, f.Outcome, m.Queue)
 	}
 	outcome := "duplicate"
 	if _, is := s.stored[m.name]; !is {
@@ -370,7 +382,8 @@ func (s *server) check(outcomes []string) []string {
 		}
 	}
 	if stored != accepted {
-		wrong = append(wrong, fmt.Sprintf("%d messages are stored, and %d were accepted", stored, accepted))
+		wrong = append(wrong, fmt.Sprintf("%d messages are stored, and %d were accepted", stored,
+			accepted))
 	}
 	return wrong
 }

@@ -86,7 +86,8 @@ func validate(tag string, stamp []byte, o Options) error {
 	}
 	switch {
 	case len(stamp) == 0 || len(stamp) > MaxStamp:
-		return invalid.New(invalid.TextCode(string(stamp), MaxStamp), "stamp", "must have 1 to "+strconv.Itoa(MaxStamp)+" bytes")
+		return invalid.New(invalid.TextCode(string(stamp), MaxStamp), "stamp",
+			"must have 1 to "+strconv.Itoa(MaxStamp)+" bytes")
 	case len(o.ID) > xorack.MaxTag:
 		return invalid.New(invalid.TooLarge, "id", "is longer than "+strconv.Itoa(xorack.MaxTag)+" bytes")
 	case chains.IsZero(stamp):
@@ -110,7 +111,8 @@ func (s *Stamper) marked(kind byte, stamp []byte, id string) []byte {
 // before count.
 //
 // It costs one write and one of the index, and two writes where the tag was used before.
-func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options *Options) (State, error) {
+func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte,
+	options *Options) (State, error) {
 	o := options.orDefault()
 	o.Deadline = cmp.Or(o.Deadline, xorack.DefaultDeadline)
 	if err := validate(tag, stamp, o); err != nil {
@@ -138,7 +140,8 @@ func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Durat
 	now := ddb.ToMillis(s.store.Now())
 	// The incarnation identifies the options as well: each byte that the record does not have makes
 	// room for stamps in its first KB.
-	hash := chains.Derive(chains.ForStamps, []byte(tag), []byte(id), chains.Number(int(deadline)), stamp)
+	hash := chains.Derive(chains.ForStamps, []byte(tag), []byte(id), chains.Number(int(deadline)),
+		stamp)
 	c := xorack.Chain{
 		Tag: tag, Incarnation: xorack.Incarnation(hash[:8]), StampLen: len(stamp),
 		Stamps: [][]byte{s.marked(chains.ForStamps, stamp, id)}, Created: now, Seen: now,
@@ -156,7 +159,8 @@ func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Durat
 //
 // It costs one write, of one unit for each KB of the record: 60 stamps of 8 bytes; and one more for
 // the stamp that acks the chain.
-func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *Options) (State, error) {
+func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte,
+	options *Options) (State, error) {
 	o := options.orDefault()
 	if err := validate(tag, stamp, o); err != nil {
 		return State{}, err

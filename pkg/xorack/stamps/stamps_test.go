@@ -55,7 +55,8 @@ func (s *stamping) want(stamp string, outcome xorack.Outcome) func(stamps.State,
 		s.t.Helper()
 		acked := strings.Trim(stamp, "\x00") == ""
 		if err != nil || string(got.Stamp) != stamp || got.Acked != acked || got.Outcome != outcome {
-			s.t.Errorf("%q acked %v, %s, %v; want %q acked %v, %s", got.Stamp, got.Acked, got.Outcome, err, stamp, acked, outcome)
+			s.t.Errorf("%q acked %v, %s, %v; want %q acked %v, %s", got.Stamp, got.Acked, got.Outcome, err,
+				stamp, acked, outcome)
 		}
 	}
 }
@@ -84,7 +85,8 @@ func TestStampsOfAnyLength(t *testing.T) {
 		s.want(strings.Repeat("b", length), xorack.Applied)(s.Stamp(t.Context(), "t", []byte(two), nil))
 		s.want(two, xorack.Applied)(s.Stamp(t.Context(), "t", []byte(one), nil))
 		s.want(strings.Repeat("\x00", length), xorack.Ended)(s.Stamp(t.Context(), "t", []byte(two), nil))
-		s.want(strings.Repeat("\x00", length), xorack.AlreadyDone)(s.Stamp(t.Context(), "t", []byte(two), nil))
+		s.want(strings.Repeat("\x00", length),
+			xorack.AlreadyDone)(s.Stamp(t.Context(), "t", []byte(two), nil))
 	}
 }
 
@@ -105,7 +107,8 @@ func TestStampsAreKnownByTheirID(t *testing.T) {
 	s.want("\x00", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "3"}))
 	s.want("\x00", xorack.Applied)(create())
 	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("a"), nil))
-	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("b"), &stamps.Options{ID: "job"}))
+	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("b"),
+		&stamps.Options{ID: "job"}))
 }
 
 // TestCreateOverStampsThatDoNotFit: what came before the chain is reported.
@@ -142,7 +145,8 @@ func TestStampErrors(t *testing.T) {
 		check.That(t, errors.As(err, &wrong) && wrong.Path() == field, "%s: %v", field, err)
 	}
 	var wrong *invalid.Error
-	if _, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil); !errors.As(err, &wrong) || wrong.Field != "stamp" {
+	if _, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil); !errors.As(err,
+		&wrong) || wrong.Field != "stamp" {
 		t.Errorf("a stamp that is too long: %v", err)
 	}
 	err := s.Delete(t.Context(), "")
@@ -184,7 +188,8 @@ func TestDeleteStamps(t *testing.T) {
 	s.want("a", xorack.Applied)(s.Create(t.Context(), "t", []byte("a"), nil))
 	check.OK(t, s.Delete(t.Context(), "t"))
 	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "t"))
-	if state, err := s.Stamp(t.Context(), "t", []byte("a"), nil); err != nil || state.Outcome != xorack.AlreadyDeleted || state.Acked {
+	if state, err := s.Stamp(t.Context(), "t", []byte("a"), nil); err != nil ||
+		state.Outcome != xorack.AlreadyDeleted || state.Acked {
 		t.Errorf("stamp: %v, %v", state, err)
 	}
 	s.want("b", xorack.Applied)(s.Create(t.Context(), "t", []byte("b"), nil))
@@ -196,8 +201,10 @@ func TestDeleteStamps(t *testing.T) {
 // TestStampsTimeOutAndAnnounce: chains of stamps have deadlines and ends as those of edges do.
 func TestStampsTimeOutAndAnnounce(t *testing.T) {
 	s := newStamping(t)
-	s.want("a", xorack.Applied)(s.Create(t.Context(), "late", []byte("a"), &stamps.Options{Deadline: time.Minute}))
-	s.want("a", xorack.Applied)(s.Create(t.Context(), "done", []byte("a"), &stamps.Options{Deadline: time.Minute}))
+	s.want("a", xorack.Applied)(s.Create(t.Context(), "late", []byte("a"),
+		&stamps.Options{Deadline: time.Minute}))
+	s.want("a", xorack.Applied)(s.Create(t.Context(), "done", []byte("a"),
+		&stamps.Options{Deadline: time.Minute}))
 	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "done", []byte("a"), nil))
 	s.now = start.Add(time.Minute)
 	var mu sync.Mutex
@@ -208,7 +215,8 @@ func TestStampsTimeOutAndAnnounce(t *testing.T) {
 		ends[c.Tag] = c.End()
 		return nil
 	})
-	if err != nil || report.TimedOut != 1 || report.Finished != 2 || ends["late"] != xorack.TimedOut || ends["done"] != xorack.Done {
+	if err != nil || report.TimedOut != 1 || report.Finished != 2 || ends["late"] != xorack.TimedOut ||
+		ends["done"] != xorack.Done {
 		t.Errorf("%+v, %v, %v", report, ends, err)
 	}
 	state, err := s.Stamp(t.Context(), "late", []byte("a"), nil)

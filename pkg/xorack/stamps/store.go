@@ -53,6 +53,7 @@ func (s *store) delete(
 	deleted := ddb.Text(string(xorack.Deleted))
 	isLeft := ddb.And(chains.StampLen.Exists(), chains.Recorded.Ne(deleted))
 	return s.Decoded(s.Update(ctx, "delete stamps", tag, isLeft,
-		chains.Recorded.Set(deleted), chains.LastOp.Set(ddb.Blob(op[:])), chains.EndedAt.Set(ddb.Millis(now)),
+		chains.Recorded.Set(deleted), chains.LastOp.Set(ddb.Blob(op[:])),
+		chains.EndedAt.Set(ddb.Millis(now)),
 		chains.ExpiresOn.Set(ddb.Seconds(expires)), chains.Due.Remove(), chains.DueShard.Remove()))
 }

@@ -77,7 +77,8 @@ func bytesOf(texts ...string) [][]byte {
 
 // stamp is a stamp behind its mark.
 func stamp(tag, marked string) addition {
-	return addition{tag: tag, marked: []byte(marked), room: 3, now: at.Add(time.Minute), orphan: at.Add(24 * time.Hour)}
+	return addition{tag: tag, marked: []byte(marked), room: 3, now: at.Add(time.Minute),
+		orphan: at.Add(24 * time.Hour)}
 }
 
 // same fails the test where two values differ.
@@ -95,7 +96,8 @@ func standing(t *testing.T, s *store, tag string) xorack.Chain {
 
 // answers fails the test unless a write answers with this chain and this word on whether it changed
 // it, and the chain stands there.
-func answers(t *testing.T, s *store, what string, want xorack.Chain, changes bool) func(xorack.Chain, bool, error) {
+func answers(t *testing.T, s *store, what string, want xorack.Chain,
+	changes bool) func(xorack.Chain, bool, error) {
 	t.Helper()
 	return func(got xorack.Chain, changed bool, err error) {
 		t.Helper()
@@ -118,9 +120,11 @@ func create(t *testing.T, s *store, c xorack.Chain) xorack.Chain {
 func edges(t *testing.T, s *store, tag string, also ddb.Fields) xorack.Chain {
 	t.Helper()
 	fields := ddb.Fields{
-		chains.Tag: ddb.Text(tag), chains.Version: ddb.Int(chains.Layout), chains.Incarnation: ddb.Blob(inc[:]), chains.Sum: ddb.Int(5),
+		chains.Tag: ddb.Text(tag), chains.Version: ddb.Int(chains.Layout),
+		chains.Incarnation: ddb.Blob(inc[:]), chains.Sum: ddb.Int(5),
 	}
-	check.Get(s.Engine.Do(t.Context(), ddb.Put{Op: s.Op("put"), Item: fields.Item().Merge(also.Item())}))
+	check.Get(s.Engine.Do(t.Context(),
+		ddb.Put{Op: s.Op("put"), Item: fields.Item().Merge(also.Item())}))
 	return standing(t, s, tag)
 }
 
@@ -132,7 +136,8 @@ func testCreate(t *testing.T, s *store) {
 	answers(t, s, "before creation", orphan, true)(s.add(t.Context(), stamp("create a", "mark01bb")))
 	want := newChain("create a", "mark01bb", "mark02cc")
 	want.Seen = orphan.Seen
-	same(t, "created over it", check.Get(s.Create(t.Context(), newChain("create a", "mark02cc"))), want)
+	same(t, "created over it", check.Get(s.Create(t.Context(), newChain("create a", "mark02cc"))),
+		want)
 	same(t, "standing", standing(t, s, "create a"), want)
 }
 
@@ -172,13 +177,15 @@ func testAdd(t *testing.T, s *store) {
 	answers(t, s, "stamp", want, true)(s.add(t.Context(), stamp("add a", "mark01bb")))
 	answers(t, s, "repeated", want, true)(s.add(t.Context(), stamp("add a", "mark01bb")))
 	want.Stamps = bytesOf("mark01bb", "mark02bb", "mark05aa")
-	answers(t, s, "the same stamp of another operation", want, true)(s.add(t.Context(), stamp("add a", "mark02bb")))
+	answers(t, s, "the same stamp of another operation", want,
+		true)(s.add(t.Context(), stamp("add a", "mark02bb")))
 	same(t, "XOR", want.XOR(), []byte("aa"))
 }
 
 func testAddRefused(t *testing.T, s *store) {
 	open := create(t, s, newChain("add refused a", "mark01aa"))
-	answers(t, s, "another length", open, false)(s.add(t.Context(), stamp("add refused a", "mark02bbb")))
+	answers(t, s, "another length", open,
+		false)(s.add(t.Context(), stamp("add refused a", "mark02bbb")))
 	left := edges(t, s, "add refused b", nil)
 	answers(t, s, "on edges", left, false)(s.add(t.Context(), stamp("add refused b", "mark01aa")))
 	for _, marked := range []string{"mark02aa", "mark03aa", "mark04aa"} {
@@ -202,11 +209,13 @@ func testSettle(t *testing.T, s *store) {
 func testDelete(t *testing.T, s *store) {
 	now, expires := at.Add(time.Minute), at.Add(48*time.Hour)
 	want := create(t, s, newChain("delete a", "mark01aa"))
-	want.Recorded, want.LastOp, want.EndedAt, want.ExpiresOn, want.Due = xorack.Deleted, op(5), now, expires, time.Time{}
+	want.Recorded, want.LastOp, want.EndedAt, want.ExpiresOn, want.Due = xorack.Deleted, op(5), now,
+		expires, time.Time{}
 	answers(t, s, "delete", want, true)(s.delete(t.Context(), "delete a", op(5), now, expires))
 	answers(t, s, "again", want, false)(s.delete(t.Context(), "delete a", op(6), now, expires))
 	answers(t, s, "and a stamp", want, false)(s.add(t.Context(), stamp("delete a", "mark02aa")))
-	answers(t, s, "nothing", xorack.Chain{}, false)(s.delete(t.Context(), "delete b", op(5), now, expires))
+	answers(t, s, "nothing", xorack.Chain{},
+		false)(s.delete(t.Context(), "delete b", op(5), now, expires))
 	left := edges(t, s, "delete c", nil)
 	answers(t, s, "of edges", left, false)(s.delete(t.Context(), "delete c", op(5), now, expires))
 }

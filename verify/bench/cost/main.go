@@ -27,14 +27,18 @@ func run(arguments []string, out io.Writer) error {
 	flags.Float64Var(&w.Rate, "rate", 100, "messages a second")
 	flags.IntVar(&w.Batch, "batch", 1, "messages of one queue in a request")
 	flags.IntVar(&w.Queues, "queues", 100, "queues that share the rate")
-	disorder := flags.String("disorder", string(cost.InOrder), "order of arrival: 0, 8, 32, reverse or random")
+	disorder := flags.String("disorder", string(cost.InOrder),
+		"order of arrival: 0, 8, 32, reverse or random")
 	flags.Func("order", "what orders the messages", either(&w.Keyed, "number", "key"))
 	flags.Func("door", "where requests come in", either(&w.URL, "api", "url"))
-	flags.Func("logs", "what is logged of calls that go well: outcome is a sample", either(&w.AllLogs, "outcome", "all"))
+	flags.Func("logs", "what is logged of calls that go well: outcome is a sample",
+		either(&w.AllLogs, "outcome", "all"))
 	flags.Func("tracing", "whether X-Ray records calls", either(&w.Tracing, "off", "on"))
 	window := flags.Duration("window", 0, "for how long records are gathered for process")
-	linger := flags.Duration("linger", 0, "for how long pkg/producer waits for more, where messages come one by one")
-	page := flags.Bool("page", false, "write the tables of docs/reference/cost.md and the README, and nothing else")
+	linger := flags.Duration("linger", 0,
+		"for how long pkg/producer waits for more, where messages come one by one")
+	page := flags.Bool("page", false,
+		"write the tables of docs/reference/cost.md and the README, and nothing else")
 	if err := flags.Parse(arguments); err != nil {
 		return fmt.Errorf("%w (RATE is a number, BATCH and QUEUES are whole ones; WINDOW and LINGER have a unit: write 1s or 50ms)", err)
 	}

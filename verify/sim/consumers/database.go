@@ -38,12 +38,14 @@ type Effect struct {
 
 // NewDatabase returns one in which nothing was done.
 func NewDatabase() *Database {
-	return &Database{markers: map[delivery.Held]delivery.TokenOutcome{}, replies: map[delivery.Held][]delivery.Reply{}}
+	return &Database{markers: map[delivery.Held]delivery.TokenOutcome{},
+		replies: map[delivery.Held][]delivery.Reply{}}
 }
 
 // Copied is the database as a backup has it.
 func (d *Database) Copied() *Database {
-	return &Database{markers: maps.Clone(d.markers), replies: maps.Clone(d.replies), floor: d.floor, Effects: slices.Clone(d.Effects)}
+	return &Database{markers: maps.Clone(d.markers), replies: maps.Clone(d.replies), floor: d.floor,
+		Effects: slices.Clone(d.Effects)}
 }
 
 // Committed reports whether a claim is committed in the database.
@@ -144,7 +146,8 @@ var _ pull.Database = connection{}
 func (c connection) Name() string { return "db" }
 
 // Apply implements [pull.Database].
-func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error {
+func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64,
+	prepare func(context.Context) error) error {
 	h, epoch := b.Held(), c.DB.Epoch
 	err := cmp.Or(c.DB.check(h, committed), c.DB.ahead(b))
 	c.p.Knows().Int(int64(epoch))
@@ -159,37 +162,42 @@ func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64
 		return err
 	}
 	tries := 0
-	_, err = sim.Do(c.p, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token), true, func() (bool, error) {
-		if tries++; tries > 1 {
-			return false, errLost // nobody repeats a commit
-		}
-		return true, c.DB.commit(h, b, epoch, committed)
-	})
+	_, err = sim.Do(c.p, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token),
+		true, func() (bool, error) {
+			if tries++; tries > 1 {
+				return false, errLost // nobody repeats a commit
+			}
+			return true, c.DB.commit(h, b, epoch, committed)
+		})
 	return err
 }
 
 // Settle implements [pull.Database].
-func (c connection) Settle(_ context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
-	outcome, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
-		outcome, err := c.DB.settle(h, committed)
-		return string(outcome), err
-	})
+func (c connection) Settle(_ context.Context, h delivery.Held,
+	committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
+	outcome, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true,
+		func() (string, error) {
+			outcome, err := c.DB.settle(h, committed)
+			return string(outcome), err
+		})
 	return delivery.TokenOutcome(outcome), c.DB.replies[h], err
 }
 
 // Check implements [pull.Database].
 func (c connection) Check(_ context.Context, queue, consumer string, committed int64) error {
-	err := c.DB.check(delivery.Held{Queue: queue, Consumer: consumer, Token: delivery.Token{N: c.DB.floor}}, committed)
+	err := c.DB.check(delivery.Held{Queue: queue, Consumer: consumer,
+		Token: delivery.Token{N: c.DB.floor}}, committed)
 	c.p.Knows().Bool(err == nil)
 	return err
 }
 
 // Forget implements [pull.Database].
 func (c connection) Forget(_ context.Context, _, _ string, under int64) error {
-	_, err := sim.Do(c.p, sim.Labelf("forget the markers under %d", under), true, func() (bool, error) {
-		c.DB.forget(under)
-		return true, nil
-	})
+	_, err := sim.Do(c.p, sim.Labelf("forget the markers under %d", under), true,
+		func() (bool, error) {
+			c.DB.forget(under)
+			return true, nil
+		})
 	return err
 }
 

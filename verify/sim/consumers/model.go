@@ -79,17 +79,23 @@ func (m *Model) Begin() {
 // Plain is a Sorter whose requests are no points, and whose messages stay.
 func (m *Model) Plain() *cursor.Sorter {
 	return sim.Must(cursor.New(m.Queues, &cursor.Options{
-		ForEach: fanout.OneByOne, Now: m.Clock(nil), KeepForever: true, NewOp: func() []byte { return []byte("plain") },
+		ForEach: fanout.OneByOne, Now: m.Clock(nil), KeepForever: true, NewOp: func() []byte {
+			return []byte("plain")
+		},
 	}))
 }
 
 // Deliverer is a process's.
 func (m *Model) Deliverer(p *sim.Proc) *delivery.Deliverer {
 	sorter := sim.Must(cursor.New(simdb.Queues(m.Seen(p)), &cursor.Options{
-		ForEach: fanout.OneByOne, Now: m.Clock(p), Retention: m.Retention, NewOp: func() []byte { return []byte(p.Name()) },
+		ForEach: fanout.OneByOne, Now: m.Clock(p), Retention: m.Retention, NewOp: func() []byte {
+			return []byte(p.Name())
+		},
 	}))
 	return sim.Must(delivery.New(m.View(p), sorter, &delivery.Options{
-		ForEach: fanout.OneByOne, Lease: Lease, Now: m.Clock(p), NewReq: func() string { return m.request(p) },
+		ForEach: fanout.OneByOne, Lease: Lease, Now: m.Clock(p), NewReq: func() string {
+			return m.request(p)
+		},
 	}))
 }
 
@@ -106,7 +112,8 @@ func (m *Model) View(p *sim.Proc) *delivery.Store {
 	points, others := simdb.Engine(p, m.Memory, hooks), simdb.AtOnce(p, m.Memory, hooks)
 	return On(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
-		case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove", "record operation", "operations":
+		case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove",
+			"record operation", "operations":
 			return others.Do(ctx, r)
 		case "health", "learn":
 			return m.Health(ctx, p, r)
@@ -137,24 +144,27 @@ var errEnough = errors.New("enough")
 
 // Pull is a process that pulls. It ends well when it has waited often enough.
 func (m *Model) Pull(p *sim.Proc, o Patience) error {
-	claims := sim.Must(delivery.NewClaims(m.Deliverer(p), &delivery.ClaimsOptions{MaxAttempts: m.Attempts}))
+	claims := sim.Must(delivery.NewClaims(m.Deliverer(p),
+		&delivery.ClaimsOptions{MaxAttempts: m.Attempts}))
 	if o.Claims != nil {
 		claims = o.Claims(claims)
 	}
 	waits := 0
-	err := pull.Consume(context.Background(), claims, connection{m, p}, Queue, Consumer, &pull.ConsumeOptions{
-		MaxMessages: 1, Lease: Lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.Markers, Now: o.Now,
-		NewReq: func() string { return m.request(p) },
-		Wait: func(context.Context, time.Duration) error {
-			if waits++; waits > o.Waits || p.Dead() || o.Points && p.Choose(sim.Labelf("wait"), nil, "") < 0 {
-				return errEnough
-			}
-			if p == nil {
-				m.Now = m.Now.Add(OverLease)
-			}
-			return nil
-		},
-	})
+	err := pull.Consume(context.Background(), claims, connection{m, p}, Queue, Consumer,
+		&pull.ConsumeOptions{
+			MaxMessages: 1, Lease: Lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.Markers, Now: o.Now,
+			NewReq: func() string { return m.request(p) },
+			Wait: func(context.Context, time.Duration) error {
+				if waits++; waits > o.Waits || p.Dead() ||
+					o.Points && p.Choose(sim.Labelf("wait"), nil, "") < 0 {
+					return errEnough
+				}
+				if p == nil {
+					m.Now = m.Now.Add(OverLease)
+				}
+				return nil
+			},
+		})
 	if errors.Is(err, errEnough) {
 		return nil
 	}
@@ -164,7 +174,8 @@ func (m *Model) Pull(p *sim.Proc, o Patience) error {
 // Look notes how claims ended since it was called last, and returns what the consumer was then.
 func (m *Model) Look() (was, is delivery.Consumer, err error) {
 	was = m.Was
-	if is, _ = m.Consumers.Requests(request.Inside{}).Consumer(context.Background(), Queue, Consumer); is == was {
+	if is, _ = m.Consumers.Requests(request.Inside{}).Consumer(context.Background(), Queue,
+		Consumer); is == was {
 		return was, is, nil
 	}
 	m.Was = is
@@ -219,10 +230,12 @@ func (m *Model) arrow(was, is delivery.Consumer) error {
 			return fmt.Errorf("H5: claim %v was prepared, and nobody settled it", was.Token)
 		}
 	}
-	if is.State == delivery.InDoubt && was.State != delivery.InDoubt && was.State != delivery.Prepared {
+	if is.State == delivery.InDoubt && was.State != delivery.InDoubt &&
+		was.State != delivery.Prepared {
 		return fmt.Errorf("H1: from %s to %s", was.State, is.State)
 	}
-	if is.State == delivery.Prepared && was.State != delivery.Prepared && (was.State != delivery.Started || was.Token != is.Token) {
+	if is.State == delivery.Prepared && was.State != delivery.Prepared &&
+		(was.State != delivery.Started || was.Token != is.Token) {
 		return fmt.Errorf("H1: from %s to %s", was.State, is.State)
 	}
 	return nil
@@ -267,7 +280,8 @@ func (m *Model) Finish(rounds int, poison int64, consumes func(*delivery.Deliver
 			if m.Announced["consumer.blocked"] == 0 {
 				return errors.New("it is blocked, and not announced")
 			}
-			order := delivery.Order{Kind: "redrive", Queue: Queue, Consumer: Consumer, Seq: m.Was.Delivered + 1, Reason: "the end"}
+			order := delivery.Order{Kind: "redrive", Queue: Queue, Consumer: Consumer,
+				Seq: m.Was.Delivered + 1, Reason: "the end"}
 			if _, err := d.Operate(context.Background(), order); err != nil {
 				return fmt.Errorf("the last operator: %w", err)
 			}

@@ -32,10 +32,13 @@ type Tables struct {
 // NewTables returns empty tables of queues and of consumers, and more.
 func NewTables(more ...table.Definition) *Tables {
 	var queues cursor.Names
-	definitions := append(append(queues.Tables(), queues.ArrivalsTable()), delivery.Names{}.Tables()...)
+	definitions := append(append(queues.Tables(), queues.ArrivalsTable()),
+		delivery.Names{}.Tables()...)
 	t := &Tables{Memory: ddb.NewMemory(append(definitions, more...)...).Remember()}
 	t.Queues, t.Consumers = simdb.Queues(t), On(t)
-	t.decoder = On(ddb.Func(func(context.Context, ddb.Request) (ddb.Answer, error) { return ddb.Answer{Item: t.item}, nil }))
+	t.decoder = On(ddb.Func(func(context.Context, ddb.Request) (ddb.Answer, error) {
+		return ddb.Answer{Item: t.item}, nil
+	}))
 	return t
 }
 
@@ -58,8 +61,10 @@ func (t *Tables) Decoded(it ddb.Item) delivery.Consumer {
 
 // FailsSince has it known, before a run, that a queue of a consumer fails since a time.
 func (t *Tables) FailsSince(consumer, queue string, at time.Time) {
-	next := request.Health{Consumer: consumer, By: "before", Failing: []request.FailingQueue{{Queue: queue, At: at}}, FailingSince: at}
-	if _, made, err := t.Consumers.Requests(request.Inside{}).Learn(context.Background(), request.Health{Consumer: consumer}, next); err != nil || !made {
+	next := request.Health{Consumer: consumer, By: "before",
+		Failing: []request.FailingQueue{{Queue: queue, At: at}}, FailingSince: at}
+	if _, made, err := t.Consumers.Requests(request.Inside{}).Learn(context.Background(),
+		request.Health{Consumer: consumer}, next); err != nil || !made {
 		panic(err) // unreachable: nothing goes wrong yet
 	}
 }
@@ -82,7 +87,8 @@ func (t *Tables) HashHealth(d *sim.Digest, consumer string) {
 		d.Text(f.Queue)
 		d.Int(f.At.Unix())
 	}
-	for _, at := range []time.Time{e.FailingSince, e.TakenAt, e.Circuit.Opened, e.Circuit.ProbeAt, e.Circuit.Closed} {
+	for _, at := range []time.Time{e.FailingSince, e.TakenAt, e.Circuit.Opened, e.Circuit.ProbeAt,
+		e.Circuit.Closed} {
 		d.Int(at.UnixMilli())
 	}
 	d.Int(e.Circuit.Probes)

@@ -49,7 +49,8 @@ func (c put) messages() []cursor.Message {
 	}
 	messages := make([]cursor.Message, len(c.seqs))
 	for i, seq := range c.seqs {
-		messages[i] = cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%d%s", seq, c.payload)}
+		messages[i] = cursor.Message{Queue: queue, Seq: seq,
+			Body: fmt.Appendf(nil, "%d%s", seq, c.payload)}
 		if first := cursor.FirstHere; c.here {
 			messages[i].First = &first
 		}
@@ -112,7 +113,8 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 			known = false
 			continue
 		}
-		stored := result.Outcome == cursor.Advanced || result.Outcome == cursor.Parked || result.Outcome == cursor.Stored
+		stored := result.Outcome == cursor.Advanced || result.Outcome == cursor.Parked ||
+			result.Outcome == cursor.Stored
 		silent := result.Deferred != nil && !errors.Is(result.Deferred, cursor.ErrErased)
 		if erased && stored && !silent && m.settings.Mode == cursor.ModeSync {
 			m.Run.Violation("E2: seq %d is %s in a queue that was erased before", result.Seq, result.Outcome)
@@ -179,7 +181,8 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	// The process that fills the gap before it handles it, and may be about to, or have died. Right
 	// behind the position there is no gap.
 	left := at.seq > before+1 && (c.GapOpen() || m.Running > 1 || m.unfinished)
-	if stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil && max(c.Position, c.MaxParked) < at.seq && !left {
+	if stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil &&
+		max(c.Position, c.MaxParked) < at.seq && !left {
 		wrong(fmt.Sprintf("S6: the position is %d, and %d the last on record", c.Position, c.MaxParked))
 	}
 	if r.New > position {
@@ -233,7 +236,8 @@ func (m *model) left(p *sim.Proc, s *cursor.Sorter, r place) bool {
 	m.unhealed = true
 	m.Running++
 	defer func() { m.Running-- }()
-	return s.Inside(queuelog.Inside{}).LeaveToSweep(context.Background(), r.queue, r.seq) == nil && !p.Dead()
+	return s.Inside(queuelog.Inside{}).LeaveToSweep(context.Background(), r.queue, r.seq) == nil &&
+		!p.Dead()
 }
 
 // sweeper runs the sweep a number of times.
@@ -241,7 +245,8 @@ func (m *model) sweeper(times int) {
 	m.Turns("sweep", times, nil, nil, func(p *sim.Proc) func(int) {
 		s, _ := m.sorter(p)
 		return func(int) {
-			if _, err := s.Sweep(context.Background(), cursor.SweepOptions{Segments: 1, FullEvery: time.Minute, SkipLimit: 2}); err != nil {
+			if _, err := s.Sweep(context.Background(),
+				cursor.SweepOptions{Segments: 1, FullEvery: time.Minute, SkipLimit: 2}); err != nil {
 				m.unfinished = true // as with the skipper
 			}
 		}
@@ -251,14 +256,16 @@ func (m *model) sweeper(times int) {
 // timer wakes queues up a number of times, each at any moment: a wake-up that comes too early or
 // too late, twice, or not at all, and one for a queue that nobody knows.
 func (m *model) timer(queues ...string) {
-	m.Turns("timer", len(queues), sim.Labelf("wake one of %v", queues), nil, func(p *sim.Proc) func(int) {
-		s, _ := m.sorter(p)
-		return func(i int) {
-			if _, _, err := s.Wake(context.Background(), queues[i], cursor.SweepOptions{SkipLimit: 2}); err != nil {
-				m.unfinished = true // as with the skipper
+	m.Turns("timer", len(queues), sim.Labelf("wake one of %v", queues), nil,
+		func(p *sim.Proc) func(int) {
+			s, _ := m.sorter(p)
+			return func(i int) {
+				if _, _, err := s.Wake(context.Background(), queues[i],
+					cursor.SweepOptions{SkipLimit: 2}); err != nil {
+					m.unfinished = true // as with the skipper
+				}
 			}
-		}
-	})
+		})
 }
 
 // eraser erases a queue, until the answer is that it is erased, and deletes what is stored, as far
@@ -290,7 +297,8 @@ func (m *model) skipper(times int) {
 		s, _ := m.sorter(p)
 		for i := range times {
 			p.Forget().Int(int64(i))
-			if _, _, err := s.Inside(queuelog.Inside{}).SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 3); err != nil {
+			if _, _, err := s.Inside(queuelog.Inside{}).SkipGap(context.Background(), defaultQueue, "old",
+				m.settings.GapAfter, 3); err != nil {
 				// A tombstone may be in, and the cursor before it.
 				m.unfinished = true
 			}
@@ -305,7 +313,9 @@ func (m *model) skipper(times int) {
 // written: a gap's age counts from when the request was sent, and nobody promises more than that
 // the policy's time is long against a request's.
 func (m *model) clock(times int, step time.Duration) {
-	m.Run.Clock(&m.Now, func(time.Duration) bool { return m.writing == 0 }, slices.Repeat([]time.Duration{step}, times)...)
+	m.Run.Clock(&m.Now, func(time.Duration) bool {
+		return m.writing == 0
+	}, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // expiry deletes what has expired, as TTL does, once after each of a number of ticks of the clock.
@@ -332,7 +342,8 @@ func (m *model) keeper(periods int, period time.Duration) {
 			m.Now, m.Changed = m.Now.Add(period), true
 			if c := m.cursor(defaultQueue); c.Exists() {
 				m.Running++
-				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue, c.Position)
+				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue,
+					c.Position)
 				for err == nil && kept.More {
 					kept, err = s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue, kept.To)
 				}

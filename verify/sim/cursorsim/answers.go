@@ -63,7 +63,8 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 
 // hashCursor feeds what can differ in a queue's cursor within a scenario.
 func hashCursor(d *sim.Digest, it ddb.Item) {
-	simdb.HashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode", "erased", "emptied")
+	simdb.HashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode", "erased",
+		"emptied")
 }
 
 // state is a cursor as it stood, and its item.

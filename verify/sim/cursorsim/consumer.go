@@ -42,10 +42,11 @@ func (m *model) consumer() {
 			p.Knows().Int(int64(len(m.changes)))
 			m.Running++
 			done := m.deliver(s, m.changes, func(b cursor.Batch) error {
-				_, err := sim.Do(p, sim.Labelf("deliver %s %d..%d", b.Queue, b.From, b.To), true, func() (bool, error) {
-					m.delivered(b)
-					return true, nil
-				})
+				_, err := sim.Do(p, sim.Labelf("deliver %s %d..%d", b.Queue, b.From, b.To), true,
+					func() (bool, error) {
+						m.delivered(b)
+						return true, nil
+					})
 				return err
 			}, p.Dead)
 			m.Running--
@@ -58,13 +59,15 @@ func (m *model) consumer() {
 
 // deliver reads what each of the records moved, checks each batch before take gets it, and returns
 // how many of the records the stream is done with: it stops at the first one that fails.
-func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Batch) error, dead func() bool) int {
+func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Batch) error,
+	dead func() bool) int {
 	tiles := tiling{model: m, records: records}
 	for i, record := range records {
-		err := m.deliverRecord(s, simdb.Record(i, record.older, record.newer), func(b cursor.Batch) error {
-			tiles.check(b)
-			return take(b)
-		})
+		err := m.deliverRecord(s, simdb.Record(i, record.older, record.newer),
+			func(b cursor.Batch) error {
+				tiles.check(b)
+				return take(b)
+			})
 		switch missing := (*cursor.MissingError)(nil); {
 		case dead():
 			return 0
@@ -87,7 +90,8 @@ func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Bat
 
 // deliverRecord gives take what a record moved, in pieces. A queue that was erased since has
 // nothing to deliver.
-func (m *model) deliverRecord(s *cursor.Sorter, raw json.RawMessage, take func(cursor.Batch) error) error {
+func (m *model) deliverRecord(s *cursor.Sorter, raw json.RawMessage,
+	take func(cursor.Batch) error) error {
 	ctx, inside := context.Background(), s.Inside(queuelog.Inside{})
 	cur, moved, err := cursor.AdvanceOf(raw, cursor.Names{})
 	if err != nil {
@@ -121,7 +125,8 @@ func (t *tiling) check(b cursor.Batch) {
 		t.at++
 	}
 	if t.at == len(t.records) {
-		t.Run.Violation("%s %d..%d was delivered, and no record is left that moved", b.Queue, b.From, b.To)
+		t.Run.Violation("%s %d..%d was delivered, and no record is left that moved", b.Queue, b.From,
+			b.To)
 		return
 	}
 	record := t.records[t.at]
@@ -153,23 +158,27 @@ func (t *tiling) end(records int) {
 // beyond the position.
 func (m *model) checkContent(b cursor.Batch) {
 	if position := m.cursor(b.Queue).Position; b.To > position {
-		m.Run.Violation("%s %d..%d was delivered, and the position is %d", b.Queue, b.From, b.To, position)
+		m.Run.Violation("%s %d..%d was delivered, and the position is %d", b.Queue, b.From, b.To,
+			position)
 	}
 	messages, skipped := b.Messages, b.Skipped
 	for seq := b.From + 1; seq <= b.To; seq++ {
 		stored, ever := m.stored[place{b.Queue, seq}]
 		switch {
-		case ever && stored.Tombstone == "" && len(messages) > 0 && messages[0].Seq == seq && same(messages[0], stored):
+		case ever && stored.Tombstone == "" && len(messages) > 0 && messages[0].Seq == seq &&
+			same(messages[0], stored):
 			messages = messages[1:]
 		case ever && stored.Tombstone != "" && len(skipped) > 0 && skipped[0] == seq:
 			skipped = skipped[1:]
 		default:
-			m.Run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted", b.Queue, b.From, b.To, seq)
+			m.Run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted", b.Queue, b.From,
+				b.To, seq)
 			return
 		}
 	}
 	if len(messages)+len(skipped) > 0 {
-		m.Run.Violation("%s %d..%d was delivered with %d messages and %d skipped seqs too many", b.Queue, b.From, b.To, len(messages), len(skipped))
+		m.Run.Violation("%s %d..%d was delivered with %d messages and %d skipped seqs too many", b.Queue,
+			b.From, b.To, len(messages), len(skipped))
 	}
 }
 
@@ -190,7 +199,8 @@ func (m *model) allDelivered() error {
 		c := m.cursor(queue)
 		for seq := c.Settings.First; seq <= c.Position; seq++ {
 			if !m.handed[place{queue, seq}] {
-				return fmt.Errorf("seq %d of %s was accepted and never delivered, and the position is %d", seq, queue, c.Position)
+				return fmt.Errorf("seq %d of %s was accepted and never delivered, and the position is %d", seq,
+					queue, c.Position)
 			}
 		}
 	}
@@ -211,7 +221,10 @@ func (m *model) consumeRest(s *cursor.Sorter) error {
 			}
 		}
 	}
-	m.deliver(s, m.changes, func(b cursor.Batch) error { m.delivered(b); return nil }, func() bool { return false })
+	m.deliver(s, m.changes, func(b cursor.Batch) error {
+		m.delivered(b)
+		return nil
+	}, func() bool { return false })
 	if err := m.Run.Err(); err != nil {
 		return err
 	}

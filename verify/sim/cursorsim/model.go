@@ -101,7 +101,8 @@ func newModel(run *sim.Run, settings cursor.Settings) *model {
 		settings: settings, piece: -1,
 		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
 		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
-		holeSince: map[place]time.Time{}, attempts: map[string]int{}, ops: map[string]string{}, handed: map[place]bool{},
+		holeSince: map[place]time.Time{}, attempts: map[string]int{}, ops: map[string]string{},
+		handed: map[place]bool{},
 		erased: map[string]bool{},
 	}
 	m.store = simdb.Queues(m.Tables)
@@ -121,7 +122,8 @@ func queueOf(c ddb.Change) string {
 // sorter is a process: a Sorter with a memory of its own, on its view of the tables.
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
-	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables, m.hooks()), memo: map[string]remembered{}, page: m.Page}
+	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables, m.hooks()),
+		memo: map[string]remembered{}, page: m.Page}
 	s := sim.Must(cursor.New(simdb.Queues(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: m.Clock(p),
 		WakeUp: m.alarms.Set,
@@ -162,7 +164,8 @@ func (m *model) cursor(queue string) cursor.Cursor {
 func (m *model) messages(queue string) []cursor.Message {
 	messages, known := m.knownMessages[queue]
 	if !known {
-		page, _ := m.store.Requests(queuelog.Inside{}).Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
+		page, _ := m.store.Requests(queuelog.Inside{}).Messages(context.Background(),
+			queuelog.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
 		messages = page.Messages
 		m.knownMessages[queue] = messages
 	}
@@ -207,7 +210,8 @@ func (m *model) Check() error {
 				return fmt.Errorf("E1: queue %s was erased, and is not any more", c.Queue)
 			}
 			if last >= 0 && c.Settings.First != older.Settings.First {
-				return fmt.Errorf("F1: the queue started at %d, and now at %d", older.Settings.First, c.Settings.First)
+				return fmt.Errorf("F1: the queue started at %d, and now at %d", older.Settings.First,
+					c.Settings.First)
 			}
 			if last >= 0 && c.Position < older.Position && !c.Erased() {
 				return fmt.Errorf("S1: the position went back from %d to %d", older.Position, c.Position)
@@ -290,7 +294,9 @@ func (m *model) Final() error {
 		return err
 	}
 	s := sim.Must(cursor.New(m.store, &cursor.Options{
-		ForEach: fanout.OneByOne, Defaults: &m.settings, Now: func() time.Time { return m.Now }, WakeUp: m.alarms.Set,
+		ForEach: fanout.OneByOne, Defaults: &m.settings, Now: func() time.Time {
+			return m.Now
+		}, WakeUp: m.alarms.Set,
 	}))
 	if err := m.byTimer(s); err != nil {
 		return err
@@ -309,7 +315,8 @@ func (m *model) Final() error {
 	for _, queue := range m.live() {
 		c := m.cursor(queue)
 		if at, gap := old[queue]; gap && c.GapOpen() {
-			return fmt.Errorf("L3: the gaps from %d on are a day old, and the sweep stopped at %d", at, c.Position)
+			return fmt.Errorf("L3: the gaps from %d on are a day old, and the sweep stopped at %d", at,
+				c.Position)
 		}
 		if waiting := m.messagesFrom(queue, c.Position+1); len(waiting) > 0 && !c.GapOpen() {
 			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", waiting[0].Seq)
@@ -338,7 +345,8 @@ func (m *model) byTimer(s *cursor.Sorter) error {
 	}
 	for _, queue := range m.live() {
 		if waiting := m.messagesFrom(queue, m.cursor(queue).Position+1); len(waiting) > 0 {
-			return fmt.Errorf("timer: every wake-up came, and seq %d waits at position %d", waiting[0].Seq, m.cursor(queue).Position)
+			return fmt.Errorf("timer: every wake-up came, and seq %d waits at position %d", waiting[0].Seq,
+				m.cursor(queue).Position)
 		}
 	}
 	m.Changed = true
@@ -362,7 +370,8 @@ func (m *model) reached(by string) error {
 			continue // the next run of the sweep sees that
 		}
 		if end := m.runEnd(queue); m.cursor(queue).Position != end {
-			return fmt.Errorf("L1: after %s the position is %d, and the run ends at %d", by, m.cursor(queue).Position, end)
+			return fmt.Errorf("L1: after %s the position is %d, and the run ends at %d", by,
+				m.cursor(queue).Position, end)
 		}
 	}
 	return nil
@@ -370,7 +379,9 @@ func (m *model) reached(by string) error {
 
 // live are the queues that are not erased.
 func (m *model) live() []string {
-	return slices.DeleteFunc(m.QueueNames(), func(queue string) bool { return m.cursor(queue).Erased() })
+	return slices.DeleteFunc(m.QueueNames(), func(queue string) bool {
+		return m.cursor(queue).Erased()
+	})
 }
 
 // empty checks E1 when the last sweep was run.

@@ -20,7 +20,8 @@ const (
 )
 
 // inPieces makes a Scenario of invocations with a budget, on a queue that exists.
-func inPieces(name string, faults, budget int, settings func(*cursor.Settings), actors ...func(*model)) sim.Scenario {
+func inPieces(name string, faults, budget int, settings func(*cursor.Settings),
+	actors ...func(*model)) sim.Scenario {
 	begins := func(m *model) { m.Page = piecePage }
 	s := scenario(name, faults, settings, slices.Insert(actors, 0, begins)...)
 	s.Budget = budget
@@ -32,10 +33,12 @@ func inPieces(name string, faults, budget int, settings func(*cursor.Settings), 
 // last of them.
 func (m *model) before(onRecord bool, seqs ...int64) {
 	ctx, later := context.Background(), cursor.ModeAsync
-	_, _, _ = m.store.Requests(queuelog.Inside{}).Configure(ctx, defaultQueue, cursor.Change{Mode: &later})
+	_, _, _ = m.store.Requests(queuelog.Inside{}).Configure(ctx, defaultQueue,
+		cursor.Change{Mode: &later})
 	s, _ := m.sorter(nil)
 	_ = s.Put(ctx, put{seqs: seqs}.messages()...)
-	_, _, _ = m.store.Requests(queuelog.Inside{}).Configure(ctx, defaultQueue, cursor.Change{Mode: &m.settings.Mode})
+	_, _, _ = m.store.Requests(queuelog.Inside{}).Configure(ctx, defaultQueue,
+		cursor.Change{Mode: &m.settings.Mode})
 	if onRecord {
 		_, _ = m.store.Requests(queuelog.Inside{}).OpenGap(ctx, defaultQueue, seqs[len(seqs)-1], m.Now)
 	}
@@ -65,7 +68,8 @@ func (m *model) daily(times int) {
 // frequent is the round over the gaps on record, as often as there is one that is filled.
 func (m *model) frequent() {
 	ready := func() bool {
-		return m.cursor(defaultQueue).GapOpen() && m.runEnd(defaultQueue) > m.cursor(defaultQueue).Position
+		return m.cursor(defaultQueue).GapOpen() &&
+			m.runEnd(defaultQueue) > m.cursor(defaultQueue).Position
 	}
 	m.Serves("sweep of the gaps", sim.Labelf("next run"), ready, func(p *sim.Proc) func(int) {
 		s, _ := m.sorter(p)

@@ -16,12 +16,14 @@ func Suite() sim.Suite {
 }
 
 // scenario makes a Scenario of a set of actors.
-func scenario(name string, faults int, settings func(*cursor.Settings), actors ...func(*model)) sim.Scenario {
+func scenario(name string, faults int, settings func(*cursor.Settings),
+	actors ...func(*model)) sim.Scenario {
 	return onNew(name, faults, settings, slices.Insert(actors, 0, (*model).create)...)
 }
 
 // onNew is a scenario that begins before the queue has a cursor.
-func onNew(name string, faults int, settings func(*cursor.Settings), actors ...func(*model)) sim.Scenario {
+func onNew(name string, faults int, settings func(*cursor.Settings),
+	actors ...func(*model)) sim.Scenario {
 	s := cursor.DefaultSettings()
 	if settings != nil {
 		settings(&s)

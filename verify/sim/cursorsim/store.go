@@ -264,7 +264,8 @@ func (m *model) cursorsBefore(filter ddb.Cond) []ddb.Item {
 // checkMove checks S2 and S3 for a move that was made.
 func (m *model) checkMove(before cursor.Cursor, moved cursor.Range) {
 	if before.Position != moved.From || moved.To <= moved.From {
-		m.Run.Violation("S3: a move from %d to %d, while the position was %d", moved.From, moved.To, before.Position)
+		m.Run.Violation("S3: a move from %d to %d, while the position was %d", moved.From, moved.To,
+			before.Position)
 	}
 	for seq := moved.From + 1; seq <= moved.To; seq++ {
 		if _, ok := m.message(place{before.Queue, seq}); !ok {
@@ -278,8 +279,10 @@ func (m *model) checkMark(before, after cursor.Cursor) {
 	if after.MaxParked == before.MaxParked {
 		return
 	}
-	if _, stored := m.message(place{after.Queue, after.MaxParked}); !stored || after.MaxParked < before.MaxParked {
-		m.Run.Violation("a move to %d raised parked from %d to %d, where nothing is stored", after.Position, before.MaxParked, after.MaxParked)
+	if _, stored := m.message(place{after.Queue, after.MaxParked}); !stored ||
+		after.MaxParked < before.MaxParked {
+		m.Run.Violation("a move to %d raised parked from %d to %d, where nothing is stored",
+			after.Position, before.MaxParked, after.MaxParked)
 	}
 }
 
@@ -289,7 +292,8 @@ func (m *model) checkPark(before, after cursor.Cursor) {
 	case after.MaxParked < before.MaxParked:
 		m.Run.Violation("parked was lowered from %d to %d", before.MaxParked, after.MaxParked)
 	case after.MaxParked > before.MaxParked && after.MaxParked <= after.Position+1:
-		m.Run.Violation("a gap is on record up to %d, and the position is %d", after.MaxParked, after.Position)
+		m.Run.Violation("a gap is on record up to %d, and the position is %d", after.MaxParked,
+			after.Position)
 	}
 }
 
@@ -309,12 +313,14 @@ func (m *model) checkPut(at place, stored cursor.Message) {
 		m.Run.Violation("queue %s has messages and no cursor: no sweep finds it", at.queue)
 	}
 	if at.seq <= c.Position {
-		m.Run.Violation("a message at %v was stored behind the position %d: it is never delivered", at, c.Position)
+		m.Run.Violation("a message at %v was stored behind the position %d: it is never delivered", at,
+			c.Position)
 	}
 	if stored.Tombstone != "" {
 		since, hole := m.holeSince[at]
 		if !hole || m.Now.Sub(since) < m.settings.GapAfter {
-			m.Run.Violation("seq %d was skipped after %v as a missing one (hole: %v)", at.seq, m.Now.Sub(since), hole)
+			m.Run.Violation("seq %d was skipped after %v as a missing one (hole: %v)", at.seq,
+				m.Now.Sub(since), hole)
 		}
 	}
 	m.stored[at] = stored

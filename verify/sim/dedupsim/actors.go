@@ -85,7 +85,8 @@ type process struct {
 }
 
 // options are those of every process.
-func (m *model) options(now func() time.Time, token func() dedup.Token) dedup.Options[string, string] {
+func (m *model) options(now func() time.Time,
+	token func() dedup.Token) dedup.Options[string, string] {
 	o := dedup.Options[string, string]{
 		Lease: lease, TTL: m.ttl, Margin: margin,
 		Wait:        time.Duration(3-2*m.fewer) * 100 * time.Millisecond, // two looks, or one
@@ -133,7 +134,9 @@ func (m *model) process(p *sim.Proc, skew time.Duration) *process {
 func (c *process) meetNew() {
 	c.elsewhere = true
 	for range 4 {
-		_, _ = c.d.Once(context.Background(), "elsewhere", func(context.Context) (string, error) { return "", nil })
+		_, _ = c.d.Once(context.Background(), "elsewhere", func(context.Context) (string, error) {
+			return "", nil
+		})
 	}
 	c.elsewhere = false
 	c.made, c.asking = 0, 0
@@ -264,7 +267,8 @@ func (c *process) make(made call) error {
 		}
 		return err
 	case release, force:
-		_, err := c.d.Release(context.Background(), id, dedup.Audit{By: "operator", Reason: "test", Force: made.do == force})
+		_, err := c.d.Release(context.Background(), id,
+			dedup.Audit{By: "operator", Reason: "test", Force: made.do == force})
 		return err
 	case manual:
 		return c.manually()
@@ -318,7 +322,8 @@ func (c *process) manually() error {
 	}
 	err = a.Complete(context.Background(), c.value(a.Run(), ""))
 	if !c.p.Dead() {
-		c.checkAnswer(dedup.Outcome[string]{Value: c.value(a.Run(), ""), Attempt: a.Run().Attempt}, err, "")
+		c.checkAnswer(dedup.Outcome[string]{Value: c.value(a.Run(), ""), Attempt: a.Run().Attempt}, err,
+			"")
 	}
 	return err
 }
@@ -331,7 +336,9 @@ func (c *process) effect(run dedup.Run) error {
 	}
 	c.fence = run.Fence
 	c.p.Knows().Int(run.Fence)
-	_, err := sim.Do(c.p, sim.Labelf("effect, attempt %d", run.Attempt), false, func() (bool, error) { return true, nil })
+	_, err := sim.Do(c.p, sim.Labelf("effect, attempt %d", run.Attempt), false, func() (bool, error) {
+		return true, nil
+	})
 	return err
 }
 
@@ -351,7 +358,8 @@ func (c *process) value(run dedup.Run, payload string) string {
 // checkAnswer checks what a call was answered.
 func (c *process) checkAnswer(out dedup.Outcome[string], err error, payload string) {
 	wrong := func(format string, arguments ...any) {
-		c.Run.Violation("%s was answered %q, %v: %s", c.by.name, strings.TrimSpace(out.Value), err, fmt.Sprintf(format, arguments...))
+		c.Run.Violation("%s was answered %q, %v: %s", c.by.name, strings.TrimSpace(out.Value), err,
+			fmt.Sprintf(format, arguments...))
 	}
 	var (
 		busy *dedup.StillRunningError
@@ -390,12 +398,14 @@ func (m *model) completed(value string) int64 {
 }
 
 // checkReplay checks a remembered result.
-func (c *process) checkReplay(out dedup.Outcome[string], payload string, wrong func(string, ...any)) {
+func (c *process) checkReplay(out dedup.Outcome[string], payload string,
+	wrong func(string, ...any)) {
 	fence := c.completed(out.Value)
 	switch {
 	case fence == 0:
 		wrong("D3: nobody completed with it")
-	case payload != "" && !strings.HasPrefix(out.Value, payload+" ") && !strings.HasPrefix(out.Value, " "):
+	case payload != "" && !strings.HasPrefix(out.Value, payload+" ") &&
+		!strings.HasPrefix(out.Value, " "):
 		wrong("D4: it is another payload's")
 	case fence <= c.invalidated:
 		wrong("D3: it has invalidated it itself")
@@ -403,7 +413,8 @@ func (c *process) checkReplay(out dedup.Outcome[string], payload string, wrong f
 		wrong("D3: it had expired before the call began")
 	case c.cache > 0 || c.looked:
 		// May answer for a while what another process invalidated.
-	case c.begun.Fence > fence || c.begun.Fence == fence && isCompleted(c.begun) && !c.begun.ValidUntil.After(c.began):
+	case c.begun.Fence > fence ||
+		c.begun.Fence == fence && isCompleted(c.begun) && !c.begun.ValidUntil.After(c.began):
 		wrong("D3: it was over before the call began")
 	}
 }
@@ -420,7 +431,9 @@ func (m *model) passes(steps ...time.Duration) {
 func (m *model) expiry(steps ...time.Duration) {
 	m.Run.Go("expiry", func(p *sim.Proc) {
 		for _, step := range steps {
-			if p.Choose(sim.Labelf("TTL deletes after"), func() bool { return len(m.strays) == 0 && m.asking == 0 }, step.String()) < 0 {
+			if p.Choose(sim.Labelf("TTL deletes after"), func() bool {
+				return len(m.strays) == 0 && m.asking == 0
+			}, step.String()) < 0 {
 				return
 			}
 			m.Now = m.Now.Add(step)
@@ -438,7 +451,9 @@ func (m *model) expiry(steps ...time.Duration) {
 func (m *model) network(copies int) {
 	m.Run.Go("network", func(p *sim.Proc) {
 		for range copies {
-			way := p.Choose(sim.Labelf("a late copy"), func() bool { return len(m.strays) > 0 }, "is dropped", "arrives", "2 arrives", "3 arrives", "4 arrives")
+			way := p.Choose(sim.Labelf("a late copy"), func() bool {
+				return len(m.strays) > 0
+			}, "is dropped", "arrives", "2 arrives", "3 arrives", "4 arrives")
 			if way <= 0 {
 				break
 			}

@@ -148,14 +148,16 @@ func (m *model) standing() ddb.Item {
 }
 
 func sameRow(a, b dedup.Row) bool {
-	return a.Fence == b.Fence && a.Token == b.Token && a.Attempt == b.Attempt && a.LeaseUntil.Equal(b.LeaseUntil) &&
+	return a.Fence == b.Fence && a.Token == b.Token && a.Attempt == b.Attempt &&
+		a.LeaseUntil.Equal(b.LeaseUntil) &&
 		a.ValidUntil.Equal(b.ValidUntil) && a.StartedAt.Equal(b.StartedAt) && sameEnd(a, b) &&
 		bytes.Equal(a.Payload, b.Payload) && a.Error == b.Error
 }
 
 // sameEnd reports whether two rows were completed alike.
 func sameEnd(a, b dedup.Row) bool {
-	return a.CompletedAt.Equal(b.CompletedAt) && a.Failed == b.Failed && a.Result.Place == b.Result.Place &&
+	return a.CompletedAt.Equal(b.CompletedAt) && a.Failed == b.Failed &&
+		a.Result.Place == b.Result.Place &&
 		bytes.Equal(a.Result.Bytes, b.Result.Bytes)
 }
 
@@ -175,7 +177,8 @@ func (m *model) check(w write, before, after dedup.Row) {
 		wrong("the row is gone")
 	}
 	if after.Fence < before.Fence || after.Fence == before.Fence && after.Token != before.Token {
-		wrong("D1: token %v of fence %d after %v of %d", after.Token, after.Fence, before.Token, before.Fence)
+		wrong("D1: token %v of fence %d after %v of %d", after.Token, after.Fence, before.Token,
+			before.Fence)
 	}
 	if valid && isCompleted(before) && w.kind != invalidating && !sameEnd(before, after) {
 		wrong("D3: a completed row was changed")
@@ -203,7 +206,8 @@ func (m *model) check(w write, before, after dedup.Row) {
 }
 
 // checkClaim checks a write that made an owner.
-func (m *model) checkClaim(w write, before, after dedup.Row, valid bool, wrong func(string, ...any)) {
+func (m *model) checkClaim(w write, before, after dedup.Row, valid bool,
+	wrong func(string, ...any)) {
 	m.claims++
 	want := int64(1)
 	if valid {
@@ -269,7 +273,10 @@ func (m *model) Final() error {
 	}
 	remembered = remembered && m.row.ValidUntil.After(m.Now)
 	ran := false
-	out, err := d.Once(context.Background(), id, func(context.Context) (string, error) { ran = true; return "last", nil })
+	out, err := d.Once(context.Background(), id, func(context.Context) (string, error) {
+		ran = true
+		return "last", nil
+	})
 	var (
 		stopped *dedup.QuarantinedError
 		failed  *dedup.RememberedError

@@ -69,16 +69,18 @@ func Small() []sim.Scenario {
 			callers(calls(once, once), calls(once)), passes(ttl, ttl)),
 		scenario("expires before its lease would", 0, settings{ttl: time.Second},
 			callers(calls(once), calls(once)), passes(2*time.Second, over)),
-		scenario("expires before its lease would, clocks apart", 0, settings{ttl: time.Second}, func(m *model) {
-			m.caller("A", -margin/2, calls(once)...)
-			m.caller("B", margin/2, calls(once)...)
-			m.passes(lease-time.Second, time.Second, margin)
-		}),
-		scenario("deleted by TTL, clocks far apart", 1, settings{farApart: true, ttl: time.Second}, func(m *model) {
-			m.caller("A", 10*time.Minute, calls(once)...)
-			m.caller("B", -10*time.Minute, calls(once)...)
-			m.expiry(10*time.Minute+2*time.Second, 2*time.Hour)
-		}),
+		scenario("expires before its lease would, clocks apart", 0, settings{ttl: time.Second},
+			func(m *model) {
+				m.caller("A", -margin/2, calls(once)...)
+				m.caller("B", margin/2, calls(once)...)
+				m.passes(lease-time.Second, time.Second, margin)
+			}),
+		scenario("deleted by TTL, clocks far apart", 1, settings{farApart: true, ttl: time.Second},
+			func(m *model) {
+				m.caller("A", 10*time.Minute, calls(once)...)
+				m.caller("B", -10*time.Minute, calls(once)...)
+				m.expiry(10*time.Minute+2*time.Second, 2*time.Hour)
+			}),
 		scenario("invalidated", 1, settings{}, callers(calls(once, invalidate), calls(once))),
 		scenario("invalidated by two", 0, settings{},
 			callers(calls(once, invalidate), calls(invalidate, once))),

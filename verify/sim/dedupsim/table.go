@@ -58,7 +58,8 @@ type store struct {
 
 func (s store) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error) {
 	if s.c.elsewhere {
-		return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil}, true, nil
+		return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil},
+			true, nil
 	}
 	return s.Store.Claim(ctx, c)
 }
@@ -155,7 +156,8 @@ func (c *process) performs(r ddb.Request, do func() (ddb.Answer, error)) (ddb.An
 
 // olderAnswers are what a read that is not strong may show beside what is there: an older row, or
 // no item of a result.
-func (c *process) olderAnswers(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+func (c *process) olderAnswers(r ddb.Request,
+	_ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	if c.kindOf(r) == gettingResult {
 		return []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{}, nil }}
 	}

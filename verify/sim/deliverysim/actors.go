@@ -52,7 +52,8 @@ func (m *model) slowClock(times int, step time.Duration) {
 }
 
 // handler is the function behind the cursors' stream, for one process.
-func (m *model) handler(p *sim.Proc, d *delivery.Deliverer, names ...string) (func(context.Context, table.StreamEvent) ([]int, error), error) {
+func (m *model) handler(p *sim.Proc, d *delivery.Deliverer,
+	names ...string) (func(context.Context, table.StreamEvent) ([]int, error), error) {
 	if len(names) == 0 {
 		for _, at := range m.readers {
 			names = append(names, at.name)
@@ -86,7 +87,8 @@ func (m *model) reader(p *sim.Proc, name string, seen func(delivery.Batch)) deli
 	r.Name = name
 	r.Handle = func(_ context.Context, b delivery.Batch) error {
 		seen(b)
-		answer, err := sim.Do(p, sim.Labelf("hand on %s %d to %d under %v", b.Queue, b.From, b.To, b.Token), true, func() (bool, error) {
+		answer, err := sim.Do(p, sim.Labelf("hand on %s %d to %d under %v", b.Queue, b.From, b.To,
+			b.Token), true, func() (bool, error) {
 			err := m.take(b)
 			if err == nil {
 				m.handed(b)
@@ -127,7 +129,9 @@ func (m *model) processes(name string, skew time.Duration, warm bool, consumers 
 				d, _ := m.deliverer(p, skew)
 				handle = sim.Must(m.handler(p, d, consumers...))
 			}
-			way := p.Choose(sim.Labelf("next event"), func() bool { return len(m.records) > 0 }, "", "drops a record", "hands it out twice")
+			way := p.Choose(sim.Labelf("next event"), func() bool {
+				return len(m.records) > 0
+			}, "", "drops a record", "hands it out twice")
 			if way < 0 {
 				return
 			}
@@ -193,14 +197,16 @@ func (m *model) sweeper(times int, deleting bool) {
 // timer wakes a consumer up a number of times, each at any moment: a wake-up that comes too early
 // or too late, twice, or not at all, and one for a consumer that nobody knows.
 func (m *model) timer(consumers ...string) {
-	m.Turns("timer", len(consumers), sim.Labelf("wake one of %v", consumers), nil, func(p *sim.Proc) func(int) {
-		d, _ := m.deliverer(p, 0)
-		return func(i int) {
-			if _, _, err := d.Wake(context.Background(), defaultQueue, consumers[i], delivery.SweepOptions{MaxAttempts: attempts}); err != nil {
-				m.lost = m.alarms != nil // what fails is for the sweep
+	m.Turns("timer", len(consumers), sim.Labelf("wake one of %v", consumers), nil,
+		func(p *sim.Proc) func(int) {
+			d, _ := m.deliverer(p, 0)
+			return func(i int) {
+				if _, _, err := d.Wake(context.Background(), defaultQueue, consumers[i],
+					delivery.SweepOptions{MaxAttempts: attempts}); err != nil {
+					m.lost = m.alarms != nil // what fails is for the sweep
+				}
 			}
-		}
-	})
+		})
 }
 
 // keeper keeps what is not delivered from expiring, as the sorter's sweep does in each quarter of
@@ -283,27 +289,30 @@ type operation struct {
 
 // operator does one after the other, and each again, under the same name, where it failed.
 func (m *model) operator(name string, operations ...operation) {
-	m.Turns(name, len(operations), sim.Labelf("asks for the next of %v", operations), nil, func(p *sim.Proc) func(int) {
-		d, _ := m.deliverer(p, 0)
-		return func(i int) {
-			op := fmt.Sprint(name, " ", i)
-			m.orders[op] = order{operations[i].kind, operations[i].seq}
-			if err := m.operation(d, operations[i], op); err != nil && !p.Dead() {
-				_ = m.operation(d, operations[i], op)
+	m.Turns(name, len(operations), sim.Labelf("asks for the next of %v", operations), nil,
+		func(p *sim.Proc) func(int) {
+			d, _ := m.deliverer(p, 0)
+			return func(i int) {
+				op := fmt.Sprint(name, " ", i)
+				m.orders[op] = order{operations[i].kind, operations[i].seq}
+				if err := m.operation(d, operations[i], op); err != nil && !p.Dead() {
+					_ = m.operation(d, operations[i], op)
+				}
 			}
-		}
-	})
+		})
 }
 
 func (m *model) operation(d *delivery.Deliverer, o operation, op string) error {
 	ctx := context.Background()
 	_, err := d.Operate(ctx, delivery.Order{
-		Kind: o.kind, Queue: defaultQueue, Consumer: defaultConsumer, Seq: o.seq, Start: o.start, Reason: "why", Op: op,
+		Kind: o.kind, Queue: defaultQueue, Consumer: defaultConsumer, Seq: o.seq, Start: o.start,
+		Reason: "why", Op: op,
 	})
 	var invalid *cursor.InvalidError
 	var refused *delivery.RefusedError
 	switch {
-	case errors.As(err, &refused) && (refused.Code == "not-blocked" || refused.Code == "claimed"), errors.As(err, &invalid):
+	case errors.As(err, &refused) && (refused.Code == "not-blocked" || refused.Code == "claimed"),
+		errors.As(err, &invalid):
 		return nil // that is an answer
 	}
 	return err

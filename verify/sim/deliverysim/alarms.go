@@ -29,7 +29,8 @@ func (m *model) byTimer(d *delivery.Deliverer, deliver handle) error {
 	}
 	if err := m.alarms.Run(&m.Now, func(thing string) (time.Time, error) {
 		queue, consumer, _ := strings.Cut(thing, "/")
-		_, next, err := d.Wake(context.Background(), queue, consumer, delivery.SweepOptions{MaxAttempts: attempts})
+		_, next, err := d.Wake(context.Background(), queue, consumer,
+			delivery.SweepOptions{MaxAttempts: attempts})
 		if err != nil {
 			return next, err
 		}
@@ -43,7 +44,8 @@ func (m *model) byTimer(d *delivery.Deliverer, deliver handle) error {
 			continue // for an operator
 		}
 		if c.State != delivery.Idle || c.Delivered != position {
-			return fmt.Errorf("timer: every wake-up came, and %v is %s at %d of %d", at, c.State, c.Delivered, position)
+			return fmt.Errorf("timer: every wake-up came, and %v is %s at %d of %d", at, c.State,
+				c.Delivered, position)
 		}
 	}
 	return nil

@@ -38,9 +38,11 @@ const slowFor = 10 * time.Minute
 
 // beside checks A of a batch that is delivered beside others.
 func (m *model) beside(b delivery.Batch) {
-	slow := b.Queue == m.own.slow && m.Now.Sub(m.consumers[reader{b.Queue, b.Consumer}].Answer.At) < slowFor
+	slow := b.Queue == m.own.slow &&
+		m.Now.Sub(m.consumers[reader{b.Queue, b.Consumer}].Answer.At) < slowFor
 	if m.own.on && (slow || b.Attempt > 1) {
-		m.Run.Violation("A: %d to %d of %s was delivered beside others, attempt %d", b.From, b.To, b.Queue, b.Attempt)
+		m.Run.Violation("A: %d to %d of %s was delivered beside others, attempt %d", b.From, b.To,
+			b.Queue, b.Attempt)
 	}
 }
 
@@ -121,7 +123,8 @@ func (m *model) deadCall() {
 	m.settle()
 	c := m.consumers[reader{defaultQueue, defaultConsumer}]
 	claim := request.Claim{Req: "dead", To: 2, Now: m.Now, LeaseUntil: m.Now.Add(lease)}
-	_, _, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Claim(context.Background(), c, claim)
+	_, _, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Claim(context.Background(), c,
+		claim)
 	sim.Must(0, err)
 	m.settle()
 }

@@ -78,7 +78,8 @@ type chainEnd struct {
 // defers has the batches deferred: with chains whose trees are so deep, or, where that is 0, by
 // their tokens.
 func (m *model) defers(depth int) {
-	m.work = &work{depth: depth, claims: map[string]*worked{}, done: map[any]bool{}, awake: map[reader]bool{}}
+	m.work = &work{depth: depth, claims: map[string]*worked{}, done: map[any]bool{},
+		awake: map[reader]bool{}}
 	m.certain = false // the work may fail, or take too long
 	if depth > 0 {
 		m.bound.Track = track
@@ -101,7 +102,8 @@ func (m *model) defersAway() {
 }
 
 // deferring is a scenario of one message whose batch is deferred, with all functions and a worker.
-func deferring(name string, faults int, messages int64, depth int, actors ...func(*model)) sim.Scenario {
+func deferring(name string, faults int, messages int64, depth int,
+	actors ...func(*model)) sim.Scenario {
 	begins := func(m *model) {
 		m.defers(depth)
 		m.hinted()
@@ -117,12 +119,15 @@ func deferring(name string, faults int, messages int64, depth int, actors ...fun
 // sealed checks D3.
 func (m *model) sealed(c *worked) error {
 	whose := reader{c.consumer.Queue, c.consumer.Name}
-	at, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(), whose.queue, whose.name)
+	at, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(), whose.queue,
+		whose.name)
 	switch own := at.Token == c.consumer.Token; {
 	case own && at.State == delivery.Started:
 		return fmt.Errorf("D3: the chain of %v is sealed, and its claim is in flight", at.Token)
-	case own && at.State == delivery.Idle && at.Delivered < m.cursor(whose.queue).Position && !m.work.awake[whose]:
-		return fmt.Errorf("D3: the chain of %v is sealed, and nobody was notified of what lies behind %d", c.consumer.Token, at.Delivered)
+	case own && at.State == delivery.Idle && at.Delivered < m.cursor(whose.queue).Position &&
+		!m.work.awake[whose]:
+		return fmt.Errorf("D3: the chain of %v is sealed, and nobody was notified of what lies behind %d",
+			c.consumer.Token, at.Delivered)
 	}
 	return nil
 }
@@ -184,13 +189,15 @@ func (m *model) over(was delivery.Consumer, committed bool) error {
 	case w.depth == 0:
 		return nil
 	case m.chain(tag).End() != xorack.Done:
-		return fmt.Errorf("D2: the claim of %v is committed, and its chain is %q", was.Token, m.chain(tag).End())
+		return fmt.Errorf("D2: the claim of %v is committed, and its chain is %q", was.Token,
+			m.chain(tag).End())
 	default:
 		for _, root := range c.roots {
 			e := root
 			for range w.depth {
 				if !w.done[e] {
-					return fmt.Errorf("D1: %d to %d are committed, and work of theirs was not done", was.From, was.To)
+					return fmt.Errorf("D1: %d to %d are committed, and work of theirs was not done", was.From,
+						was.To)
 				}
 				e = e.Child(0)
 			}
@@ -224,9 +231,11 @@ func (m *model) handed(b delivery.Batch) {
 	case len(b.Edges) != len(b.Messages):
 		m.Run.Violation("D2: %d messages are handed over with %d edges", len(b.Messages), len(b.Edges))
 	case !m.chain(tag).IsCreated() || b.Edges[0].Tag() != tag:
-		m.Run.Violation("D2: %d to %d come under %v, whose chain was never created", b.From, b.To, b.Token)
+		m.Run.Violation("D2: %d to %d come under %v, whose chain was never created", b.From, b.To,
+			b.Token)
 	case c.used:
-		m.Run.Violation("D2: %d to %d come under %v, whose chain another claim had before", b.From, b.To, b.Token)
+		m.Run.Violation("D2: %d to %d come under %v, whose chain another claim had before", b.From, b.To,
+			b.Token)
 	}
 	c.roots = b.Edges
 	for _, root := range b.Edges {
@@ -362,7 +371,8 @@ func (m *model) remaker() {
 	}, func() {
 		d, _ := m.deliverer(nil, 0)
 		ctx := context.Background()
-		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
+		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue,
+			Consumer: defaultConsumer, Reason: "why", Op: "remove"})
 		delete(m.consumers, reader{defaultQueue, defaultConsumer})
 		m.work.made++
 		m.work.removed(reader{defaultQueue, defaultConsumer}, m.sinks)

@@ -24,7 +24,8 @@ func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xo
 		return nil
 	}
 	m.work.apart = max(m.work.apart, skew)
-	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: hashChainAnswer})
+	points := simdb.Engine(p, m.tables,
+		&simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: hashChainAnswer})
 	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if _, isQuery := r.(ddb.Query); isQuery {
 			// No point: the index may be behind, and each chain is read strongly.
@@ -54,7 +55,8 @@ func (m *model) chain(tag string) xorack.Chain {
 // hashChainAnswer feeds what of a chain an actor acts on.
 func hashChainAnswer(d *sim.Digest, _ ddb.Request, a ddb.Answer) {
 	d.Bool(a.Held)
-	d.Digest(a.Item.Only("n", "st", "created", "deadline", "due", "seen", "endedAt", "expiresOn").Digest())
+	d.Digest(a.Item.Only("n", "st", "created", "deadline", "due", "seen", "endedAt", "expiresOn").
+		Digest())
 	d.Int(int64(len(a.Item.Get("ops").Members())))
 }
 
@@ -84,7 +86,8 @@ func (m *model) chained(was, is xorack.Chain) error {
 	if was.End() == xorack.Open && is.End() != xorack.Open {
 		m.work.ends = append(m.work.ends, chainEnd{chain: is})
 		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.work.apart)) {
-			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token, is.Deadline.Sub(m.Now))
+			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token,
+				is.Deadline.Sub(m.Now))
 		}
 	}
 	if is.Sealed() && !was.Sealed() && !c.again { // else it is the first one's end that is sealed

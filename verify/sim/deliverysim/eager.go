@@ -11,13 +11,15 @@ import (
 // eagerly calls process beside the stream, each call at any moment and with what somebody once said
 // that the queue has reached: it is late, comes twice, is wrong, or of a queue that nobody knows.
 func (m *model) eagerly(name, queue string, positions ...int64) {
-	m.Turns(name, len(positions), sim.Labelf("call at once for one of %v", positions), nil, func(p *sim.Proc) func(int) {
-		d, _ := m.deliverer(p, 0)
-		return func(i int) {
-			moved := map[string]int64{queue: positions[i]}
-			d.Inside(request.Inside{}).DeliverMoved(context.Background(), moved, m.reader(p, defaultConsumer, m.beside))
-		}
-	})
+	m.Turns(name, len(positions), sim.Labelf("call at once for one of %v", positions), nil,
+		func(p *sim.Proc) func(int) {
+			d, _ := m.deliverer(p, 0)
+			return func(i int) {
+				moved := map[string]int64{queue: positions[i]}
+				d.Inside(request.Inside{}).DeliverMoved(context.Background(), moved,
+					m.reader(p, defaultConsumer, m.beside))
+			}
+		})
 }
 
 // eager are scenarios of a consumer that is eager.

@@ -116,9 +116,11 @@ type model struct {
 func newModel(run *sim.Run) *model {
 	tables := consumers.NewTables(xorack.Names{}.Tables()...)
 	return &model{
-		World: world.On(run, tables.Memory), tables: tables, cursors: map[string]cursor.Cursor{}, consumers: map[reader]delivery.Consumer{},
-		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
-		poisoned: defaultQueue, outage: outage{knows: map[knower]circuit{}},
+		World: world.On(run, tables.Memory), tables: tables, cursors: map[string]cursor.Cursor{},
+		consumers: map[reader]delivery.Consumer{},
+		sinks:     map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{},
+		announced: map[reader]bool{},
+		poisoned:  defaultQueue, outage: outage{knows: map[knower]circuit{}},
 		bound: delivery.Reader{MaxMessages: 2, MaxAttempts: attempts, BlockAfter: time.Second},
 	}
 }
@@ -128,7 +130,8 @@ func newModel(run *sim.Run) *model {
 func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer, *cursor.Sorter) {
 	now := m.clockOf(p, skew)
 	view := m.view(p)
-	sorter := sim.Must(cursor.New(simdb.Queues(view), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0}))
+	sorter := sim.Must(cursor.New(simdb.Queues(view),
+		&cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0}))
 	d := sim.Must(delivery.New(consumers.On(view), sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Margin: time.Second, Now: now,
@@ -220,7 +223,8 @@ func (m *model) arrive(message cursor.Message) {
 		message.ExpiresOn = m.Now.Add(m.keep)
 	}
 	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).PutMessage(ctx, message)
-	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.Now)
+	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, message.Queue,
+		cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.Now)
 	m.Changed = true
 	m.notified(message.Queue)
 }
@@ -235,7 +239,8 @@ func (m *model) cursor(queue string) cursor.Cursor {
 
 // message is what is stored at a place.
 func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
-	found, ok, _ := m.tables.Queues.Requests(queuelog.Inside{}).Message(context.Background(), queue, seq)
+	found, ok, _ := m.tables.Queues.Requests(queuelog.Inside{}).Message(context.Background(), queue,
+		seq)
 	return found, ok
 }
 
@@ -254,7 +259,8 @@ func (m *model) Check() error {
 		if err := m.needed(queue); err != nil {
 			return err
 		}
-		page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue, "")
+		page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue,
+			"")
 		for _, c := range page {
 			at := reader{queue, c.Name}
 			before := m.consumers[at]
@@ -276,7 +282,8 @@ func (m *model) Check() error {
 // needed checks that what a consumer has before it is stored. One that is not yet started may lose
 // it, and says so by where it starts.
 func (m *model) needed(queue string) error {
-	page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue, "")
+	page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue,
+		"")
 	for _, c := range page {
 		if c.Starting == "" {
 			if err := m.whole(c); err != nil {
@@ -296,7 +303,8 @@ const rounds = 12
 func (m *model) Final() error {
 	if m.certain && !m.Run.Failed() && m.streamed && m.poison == 0 {
 		for at, c := range m.consumers {
-			if position := m.cursor(at.queue).Position; c.Paused == "" && c.State != delivery.Blocked && c.Delivered != position {
+			if position := m.cursor(at.queue).Position; c.Paused == "" && c.State != delivery.Blocked &&
+				c.Delivered != position {
 				return fmt.Errorf("L1: nothing went wrong, and %v is at %d of %d", at, c.Delivered, position)
 			}
 		}
@@ -313,7 +321,8 @@ func (m *model) Final() error {
 	if m.slow {
 		m.Now = m.Now.Add(25 * time.Hour)
 	}
-	for round := 0; round < rounds && (round == 0 || cmp.Or(m.everythingHandedOn(), m.circuitClosed(), m.allSealed()) != nil); round++ {
+	for round := 0; round < rounds &&
+		(round == 0 || cmp.Or(m.everythingHandedOn(), m.circuitClosed(), m.allSealed()) != nil); round++ {
 		m.Now = m.Now.Add(10 * time.Minute)
 		ctx := world.Limited(20_000)
 		if err := m.sweep(ctx, d); err != nil {
@@ -360,7 +369,8 @@ func (m *model) sweep(ctx context.Context, d *delivery.Deliverer) error {
 func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
 	for _, at := range m.readers {
 		c := m.consumers[at]
-		o := delivery.Order{Queue: at.queue, Consumer: at.name, Reason: "the end", Op: fmt.Sprintf("end %s %s %d %t", at.queue, at.name, c.Token.N, c.Paused != "")}
+		o := delivery.Order{Queue: at.queue, Consumer: at.name, Reason: "the end",
+			Op: fmt.Sprintf("end %s %s %d %t", at.queue, at.name, c.Token.N, c.Paused != "")}
 		switch {
 		case c.Paused != "":
 			o.Kind = "resume"
@@ -390,7 +400,8 @@ func (m *model) everythingHandedOn() error {
 		case c.Delivered != position || c.State != delivery.Idle:
 			return fmt.Errorf("L1: %v is %s at %d of %d in the end", at, c.State, c.Delivered, position)
 		case s.high[c.Rewinds] < position:
-			return fmt.Errorf("L1: the sink of %v has everything up to %d, and the position is %d", at, s.high[c.Rewinds], position)
+			return fmt.Errorf("L1: the sink of %v has everything up to %d, and the position is %d", at,
+				s.high[c.Rewinds], position)
 		}
 	}
 	return nil
@@ -409,7 +420,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, queue := range m.QueueNames() {
 		hashCursor(d, m.cursor(queue))
-		page, _ := m.tables.Queues.Requests(queuelog.Inside{}).Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq})
+		page, _ := m.tables.Queues.Requests(queuelog.Inside{}).Messages(context.Background(),
+			queuelog.Query{Queue: queue, Last: cursor.MaxSeq})
 		hashMessages(d, page.Messages)
 	}
 	for _, at := range m.readers {
@@ -426,7 +438,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Bool(m.lost)
 	m.alarms.Hash(d)
 	for _, walk := range []string{"gaps", "full"} {
-		progress, _ := m.tables.Queues.Requests(queuelog.Inside{}).SweepProgress(context.Background(), walk)
+		progress, _ := m.tables.Queues.Requests(queuelog.Inside{}).SweepProgress(context.Background(),
+			walk)
 		d.Int(progress.Began.Unix())
 		d.Int(progress.Since.Unix())
 		d.Bool(progress.Failed)

@@ -107,9 +107,10 @@ func (o *outage) hash(d *sim.Digest) {
 
 // goesAway is the sink, which goes away and comes back a number of times, each at any moment.
 func (m *model) goesAway(times int, queues ...string) {
-	m.Turns("sink", 2*times, sim.Labelf("takes nothing of %v, or all again", queues), nil, func(*sim.Proc) func(int) {
-		return func(turn int) { m.outage.away = [][]string{queues, nil}[turn%2] }
-	})
+	m.Turns("sink", 2*times, sim.Labelf("takes nothing of %v, or all again", queues), nil,
+		func(*sim.Proc) func(int) {
+			return func(turn int) { m.outage.away = [][]string{queues, nil}[turn%2] }
+		})
 }
 
 // blocked checks that only a bad message blocks.
@@ -129,7 +130,8 @@ func (m *model) blocked(was, is delivery.Consumer) error {
 // circuitClosed reports a circuit that is open in the end, when the sink has taken everything, or
 // an operator gave up what was last.
 func (m *model) circuitClosed() error {
-	e, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Health(context.Background(), defaultConsumer, true)
+	e, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Health(context.Background(),
+		defaultConsumer, true)
 	if err == nil && e.Circuit.Open() {
 		err = errors.New("N3: the circuit is open in the end")
 	}
@@ -142,8 +144,10 @@ const otherQueue = "r"
 // twoQueues is a scenario of two queues with a message each.
 func twoQueues(name string, faults int, actors ...func(*model)) sim.Scenario {
 	begins := func(m *model) {
-		m.certain = false                                          // a batch that fails waits for its time
-		m.outage.harmless, m.bound.BlockAfter = true, 24*time.Hour // both queues are known to fail by then
+		// a batch that fails waits for its time
+		m.certain = false
+		// both queues are known to fail by then
+		m.outage.harmless, m.bound.BlockAfter = true, 24*time.Hour
 		m.bound.Circuit.Queues = 2
 		m.bothQueues()
 	}
@@ -196,7 +200,8 @@ func outages() []sim.Scenario {
 			goesAway(2, defaultQueue, otherQueue)),
 		twoQueues("a bad message, and a sink that is away", 0, func(m *model) {
 			m.failedBefore()
-			m.poison, m.bound.BlockAfter, m.outage.harmless = 1, time.Second, false // it is tried for as long as nothing else is taken
+			// it is tried for as long as nothing else is taken
+			m.poison, m.bound.BlockAfter, m.outage.harmless = 1, time.Second, false
 			m.outage.away = []string{otherQueue}
 			m.process("P", 0)
 			m.clock(2, overLease)

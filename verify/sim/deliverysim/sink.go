@@ -20,13 +20,17 @@ type sink struct {
 	high map[int64]int64
 }
 
-func newSink(c delivery.Consumer) *sink { return &sink{high: map[int64]int64{c.Rewinds: c.Delivered}} }
+func newSink(c delivery.Consumer) *sink {
+	return &sink{high: map[int64]int64{c.Rewinds: c.Delivered}}
+}
 
 // set notes that the consumer was set to another place.
 func (s *sink) set(c delivery.Consumer) { s.high[c.Rewinds] = c.Delivered }
 
 // skipped notes that a message is not delivered.
-func (s *sink) skipped(c delivery.Consumer) { s.high[c.Rewinds] = max(s.high[c.Rewinds], c.Delivered) }
+func (s *sink) skipped(c delivery.Consumer) {
+	s.high[c.Rewinds] = max(s.high[c.Rewinds], c.Delivered)
+}
 
 func (s *sink) hash(d *sim.Digest) {
 	d.Int(s.token)
@@ -70,7 +74,8 @@ func (m *model) accept(b delivery.Batch, upTo int64) error {
 	}
 	switch high, known := s.high[b.Rewinds]; {
 	case b.Token.N < s.token:
-		m.Run.Violation("S3: %d to %d came under token %d, after one under token %d", b.From, b.To, b.Token.N, s.token)
+		m.Run.Violation("S3: %d to %d came under token %d, after one under token %d", b.From, b.To,
+			b.Token.N, s.token)
 	case !known || b.From > high:
 		m.Run.Violation("S3: %d to %d came, and the sink has everything up to %d", b.From, b.To, high)
 	default:
@@ -97,13 +102,16 @@ func (m *model) sinkOf(b delivery.Batch) *sink {
 // isPoison reports whether a batch has the message that no sink takes.
 func (m *model) isPoison(b delivery.Batch) bool {
 	return m.poison > 0 && b.Queue == m.poisoned &&
-		slices.ContainsFunc(b.Messages, func(message cursor.Message) bool { return message.Seq == m.poison })
+		slices.ContainsFunc(b.Messages, func(message cursor.Message) bool {
+			return message.Seq == m.poison
+		})
 }
 
 // content checks that a batch is the messages of its range, and that it is the range that was
 // claimed.
 func (m *model) content(b delivery.Batch) error {
-	if c := m.consumers[reader{b.Queue, b.Consumer}]; c.Token == b.Token && (c.From != b.From || c.To != b.To) {
+	if c := m.consumers[reader{b.Queue, b.Consumer}]; c.Token == b.Token &&
+		(c.From != b.From || c.To != b.To) {
 		return fmt.Errorf("%d to %d came under the claim of %d to %d", b.From, b.To, c.From, c.To)
 	}
 	messages, skipped := b.Messages, b.Skipped

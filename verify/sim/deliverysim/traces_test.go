@@ -56,11 +56,12 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 	d := check.Get(delivery.New(store, sorter, &delivery.Options{Lease: lease, Now: clock}))
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
 	killed := 0
-	killer := delivery.Reader{Name: "c", MaxAttempts: 3, Handle: func(context.Context, delivery.Batch) error {
-		killed++
-		runtime.Goexit()
-		return nil
-	}}
+	killer := delivery.Reader{Name: "c", MaxAttempts: 3,
+		Handle: func(context.Context, delivery.Batch) error {
+			killed++
+			runtime.Goexit()
+			return nil
+		}}
 	for range 10 {
 		ended := make(chan struct{})
 		go func() {
@@ -78,7 +79,9 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 // T7: 1 and 2 go out together, and no sink takes 2. From the second attempt on they go out alone:
 // then the one that blocks is the one behind Delivered, and 1 is not given up with it.
 func TestTraceT7TheBadOneStandsAlone(t *testing.T) {
-	simtest.EverySchedule(t, scenario("T7", 0, 2, func(m *model) { m.poison = 2 }, process("P"), clock(2), (*model).hinted))
+	simtest.EverySchedule(t, scenario("T7", 0, 2, func(m *model) {
+		m.poison = 2
+	}, process("P"), clock(2), (*model).hinted))
 }
 
 // zombies is a scenario in which P may sleep over its lease and wake up after Q went on.

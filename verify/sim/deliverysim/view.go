@@ -16,8 +16,10 @@ import (
 // decides nothing, and is no point: so how far a walk over all cursors has come.
 func (m *model) view(p *sim.Proc) ddb.Engine {
 	points := simdb.Engine(p, m.tables, &simdb.Hooks{
-		Perform: func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) { return m.perform(p, r, do) },
-		Older:   m.older, Hash: m.hashAnswer,
+		Perform: func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+			return m.perform(p, r, do)
+		},
+		Older: m.older, Hash: m.hashAnswer,
 	})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
@@ -44,10 +46,12 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 		case "notify":
 			m.notifying++
 			defer func() { m.notifying-- }()
-		case "get cursor", "create cursor", "get message", "raise floor", "keep message", "delete messages":
+		case "get cursor", "create cursor", "get message", "raise floor", "keep message",
+			"delete messages":
 		case "claim", "commit and claim":
 			m.claims(p, r)
-		case "create consumer", "consumer", "consumers", "ask", "block", "commit", "fail", "cancel", "defer", "expire", "commit prepared",
+		case "create consumer", "consumer", "consumers", "ask", "block", "commit", "fail", "cancel",
+			"defer", "expire", "commit prepared",
 			"unblock", "rewind", "keep start", "finish start", "pause", "remove":
 		}
 		a, err := points.Do(ctx, r)
@@ -60,7 +64,8 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 
 // health has a request about what is known of a sink done, in a step of its own where that is
 // watched.
-func (m *model) health(ctx context.Context, p *sim.Proc, points ddb.Engine, r ddb.Request) (ddb.Answer, error) {
+func (m *model) health(ctx context.Context, p *sim.Proc, points ddb.Engine,
+	r ddb.Request) (ddb.Answer, error) {
 	if m.outage.watched {
 		return points.Do(ctx, r)
 	}
@@ -109,7 +114,8 @@ func hashQueue(d *sim.Digest, it ddb.Item) {
 }
 
 // perform has a request done. What it did is checked at the end of the step.
-func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+func (m *model) perform(p *sim.Proc, r ddb.Request,
+	do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	m.Changed = m.Changed || ddb.Writes(r)
 	if r, isUpdate := r.(ddb.Update); isUpdate {
 		// A notification makes a record each time: no two come in one millisecond, as they do in a
@@ -133,7 +139,8 @@ const consumersTable = "streamsort-consumers"
 
 // performWrite has a write of a consumer done, and checks H2: a claim is ended by its own token,
 // and another's only after its lease.
-func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+func (m *model) performWrite(p *sim.Proc, r ddb.Update,
+	do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	before := m.standing(r.Key)
 	a, err := do()
 	if m.standing(r.Key) == before {
@@ -143,13 +150,16 @@ func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, e
 	switch r.Name() {
 	case "commit", "commit and claim", "fail", "defer":
 		n, _ := compared(r.If, "tokenN").Int64()
-		if token := (delivery.Token{N: n, Req: compared(r.If, "req").Str()}); !out || before.Token != token {
-			m.Run.Violation("H2: the claim of token %v was ended, or replaced, by %s with token %v", before.Token, p.Name(), token)
+		if token := (delivery.Token{N: n, Req: compared(r.If, "req").Str()}); !out ||
+			before.Token != token {
+			m.Run.Violation("H2: the claim of token %v was ended, or replaced, by %s with token %v",
+				before.Token, p.Name(), token)
 		}
 	case "claim", "block", "cancel", "expire":
 		now, _ := compared(r.If, "leaseUntil").Int64()
 		if out && !before.LeaseUntil.Before(time.UnixMilli(now)) {
-			m.Run.Violation("H2: the claim of token %v was taken over by %s before its lease was over", before.Token, p.Name())
+			m.Run.Violation("H2: the claim of token %v was taken over by %s before its lease was over",
+				before.Token, p.Name())
 		}
 	}
 	return a, err
@@ -157,7 +167,8 @@ func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, e
 
 // standing is the consumer as it stands.
 func (m *model) standing(key ddb.Item) delivery.Consumer {
-	c, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(), key.Get("queue").Str(), key.Get("consumer").Str())
+	c, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(),
+		key.Get("queue").Str(), key.Get("consumer").Str())
 	return c
 }
 

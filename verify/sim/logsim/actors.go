@@ -140,7 +140,9 @@ func (m *model) early(id string) {
 func (m *model) settler(name string, times int, upTo sortkey.SortKey) {
 	for i := range times {
 		m.Run.Daemon(fmt.Sprint(name, i), func(p *sim.Proc) {
-			if p.Choose(sim.Labelf("settle up to %x", upTo), func() bool { return m.cursor().Exists() }, "") < 0 {
+			if p.Choose(sim.Labelf("settle up to %x", upTo), func() bool {
+				return m.cursor().Exists()
+			}, "") < 0 {
 				return
 			}
 			p.Knows().Int(m.Now.UnixMilli())
@@ -150,7 +152,8 @@ func (m *model) settler(name string, times int, upTo sortkey.SortKey) {
 			done, err := m.process(p).Settle(context.Background(), queue, upTo)
 			m.Running--
 			for _, a := range due {
-				if err == nil && !done.More && !p.Dead() && a.seq == 0 && m.stored[a.key] == a && m.restores == 0 {
+				if err == nil && !done.More && !p.Dead() && a.seq == 0 && m.stored[a.key] == a &&
+					m.restores == 0 {
 					m.Run.Violation("K-a: a settle ended well, and %s was due before it began", a.id)
 				}
 			}
@@ -163,7 +166,9 @@ func (m *model) settler(name string, times int, upTo sortkey.SortKey) {
 // restarter has the keys begin anew, once, and repeats an order that failed.
 func (m *model) restarter(name string) {
 	m.Run.Go(name, func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("the keys begin anew"), func() bool { return m.cursor().Exists() }, "") < 0 {
+		if p.Choose(sim.Labelf("the keys begin anew"), func() bool {
+			return m.cursor().Exists()
+		}, "") < 0 {
 			return
 		}
 		p.Knows().Int(m.Now.UnixMilli())
@@ -199,7 +204,8 @@ func (m *model) others(steps, entries int, from int64) {
 			p.Forget().Int(int64(i))
 			key := from + int64(i*entries)
 			if p.Choose(sim.Labelf("%d messages", entries), func() bool {
-				return m.cursor().Tail.Len()+entries <= most && (!m.keyed() || m.cursor().High < sortKeyOf(key, ""))
+				return m.cursor().Tail.Len()+entries <= most &&
+					(!m.keyed() || m.cursor().High < sortKeyOf(key, ""))
 			}, "") < 0 {
 				return
 			}
@@ -241,7 +247,9 @@ func (m *model) overtaker(from int64, entries int) {
 
 // flusher has the tail flushed, in one step, as soon as it can be.
 func (m *model) flusher() {
-	m.Step("flusher", sim.Labelf("flush"), func() bool { return m.cursor().Tail.Len() > queuelog.OrderItemEntries }, m.flushed)
+	m.Step("flusher", sim.Labelf("flush"), func() bool {
+		return m.cursor().Tail.Len() > queuelog.OrderItemEntries
+	}, m.flushed)
 }
 
 // reader reads what has come, so many times, each time in a process that knows nothing.
@@ -333,9 +341,12 @@ func (m *model) restored() {
 	m.pauses = true
 	last := m.seen[len(m.seen)-1]
 	entries := len(m.log)
-	m.Step("restore", sim.Labelf("the cursor is restored"), func() bool { return m.Running == 0 && len(m.log) > entries }, func() {
+	m.Step("restore", sim.Labelf("the cursor is restored"), func() bool {
+		return m.Running == 0 && len(m.log) > entries
+	}, func() {
 		table := cursor.Names{}.Tables()[1]
-		_, _ = m.Tables.Do(context.Background(), ddb.Put{Op: ddb.Op{Op: "restore", Table: &table}, Item: last.item})
+		_, _ = m.Tables.Do(context.Background(),
+			ddb.Put{Op: ddb.Op{Op: "restore", Table: &table}, Item: last.item})
 		for _, o := range m.items() {
 			if o.Last > last.TailFrom {
 				m.lose(o)
@@ -351,7 +362,9 @@ func (m *model) restored() {
 
 // loser loses the first order item, as soon as there is one.
 func (m *model) loser() {
-	m.Step("loser", sim.Labelf("an order item is lost"), func() bool { return len(m.items()) > 0 }, func() {
+	m.Step("loser", sim.Labelf("an order item is lost"), func() bool {
+		return len(m.items()) > 0
+	}, func() {
 		m.lose(m.items()[0])
 		m.restores, m.Changed = m.restores+1, true
 	})
@@ -361,5 +374,6 @@ func (m *model) loser() {
 func (m *model) lose(o queuelog.OrderItem) {
 	table := cursor.Names{}.Tables()[0]
 	key := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(o.Last)}.Item()
-	_, _ = m.Tables.Do(context.Background(), ddb.Delete{Op: ddb.Op{Op: "lose", Table: &table}, Key: key})
+	_, _ = m.Tables.Do(context.Background(),
+		ddb.Delete{Op: ddb.Op{Op: "lose", Table: &table}, Key: key})
 }

@@ -40,7 +40,8 @@ func (m *model) checkArrival(r request, results []cursor.Result) {
 			wrong("that is the place of " + e.id)
 		}
 	case cursor.Conflict:
-		if there := m.stored[sortkey.HashOf(r.name())]; there != nil && slices.Equal(m.contents(there), r.bodies()) {
+		if there := m.stored[sortkey.HashOf(r.name())]; there != nil &&
+			slices.Equal(m.contents(there), r.bodies()) {
 			wrong("it is what is stored")
 		}
 	default:
@@ -50,7 +51,9 @@ func (m *model) checkArrival(r request, results []cursor.Result) {
 
 // checkAt checks A2: what a producer was answered for a message at a seq.
 func (m *model) checkAt(message request, r cursor.Result, before int64) {
-	wrong := func(why string) { m.Run.Violation("A2: seq %d was answered %s: %s", r.Seq, r.Outcome, why) }
+	wrong := func(why string) {
+		m.Run.Violation("A2: seq %d was answered %s: %s", r.Seq, r.Outcome, why)
+	}
 	body, there := m.bodyAt(r.Seq)
 	position := m.cursor().Position
 	if r.New > position {
@@ -147,7 +150,8 @@ func (m *model) checkKeyed(k request, r cursor.Result, began asked) {
 			wrong("that is the place of " + e.id)
 		case r.Late != e.Has(queuelog.MarkLate):
 			wrong("it is late, or not, and answered otherwise")
-		case r.Outcome != cursor.Duplicate && (r.Outcome == cursor.Dropped) != e.Has(queuelog.MarkDropped):
+		case r.Outcome != cursor.Duplicate &&
+			(r.Outcome == cursor.Dropped) != e.Has(queuelog.MarkDropped):
 			wrong("the log says otherwise")
 		}
 	default:
@@ -162,7 +166,8 @@ func (m *model) answeredFor(key sortkey.SortKey, r cursor.Result) *stored {
 		return e.stored
 	}
 	for _, a := range slices.Backward(m.waiting()) { // the latest era first
-		if m.restarted && r.Seq == cursor.NoSeq && bare(a.key) == key && r.SettlesAt.Equal(a.arrived.Add(m.settings.Settle)) {
+		if m.restarted && r.Seq == cursor.NoSeq && bare(a.key) == key &&
+			r.SettlesAt.Equal(a.arrived.Add(m.settings.Settle)) {
 			return a
 		}
 	}
@@ -180,12 +185,14 @@ func (m *model) read(after int64, got cursor.Message) error {
 			return fmt.Errorf("O2: seq %d was read with the tombstone %q", got.Seq, got.Tombstone)
 		}
 		restart := e.Has(queuelog.MarkRestart)
-		if got.Key != e.key.Key() || got.Late == restart || strings.Contains(got.Tombstone, "anew") != restart {
+		if got.Key != e.key.Key() || got.Late == restart ||
+			strings.Contains(got.Tombstone, "anew") != restart {
 			return fmt.Errorf("O2: seq %d, which was dropped, was read under the key %s", got.Seq, got.Key)
 		}
 		return nil
 	}
-	if body, _ := m.bodyAt(got.Seq); string(got.Body) != body || m.keyed() && (got.ID != e.id || got.Key != e.key.Key()) {
+	if body, _ := m.bodyAt(got.Seq); string(got.Body) != body ||
+		m.keyed() && (got.ID != e.id || got.Key != e.key.Key()) {
 		return fmt.Errorf("S4: seq %d was read as %q, and is %q", got.Seq, got.Body, body)
 	}
 	if got.Late != e.Has(queuelog.MarkLate) || got.Unlinked != e.Has(queuelog.MarkUnlinked) {

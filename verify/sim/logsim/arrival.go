@@ -61,7 +61,8 @@ func smallArrivals() []sim.Scenario {
 		inOrder("read what came together", 1, 0,
 			producers([]call{{together("a", "", 2)}, {together("b", "", 1)}}), reader(2)),
 		inOrder("an id is used again after it has expired", 0, 0, expires,
-			producers([]call{{together("a", "", 1)}, {together("a", "later", 1)}, {together("a", "later", 1)}}),
+			producers([]call{{together("a", "", 1)}, {together("a", "later", 1)},
+				{together("a", "later", 1)}}),
 			reader(2), keeper(5)),
 		inOrder("a repeat shortly before it expires", 1, 0, expires,
 			producers(arrivals("a"), arrivals("a")), keeper(5)),
@@ -70,11 +71,12 @@ func smallArrivals() []sim.Scenario {
 }
 
 func keptInAnOrderItem(faults int) sim.Scenario {
-	return inOrder(fmt.Sprintf("kept in an order item, %d faults", faults), faults, nearly-1, expires, func(m *model) {
-		m.early("a")
-		m.producer("A", arrivals("b", "a")...)
-		m.keeper(5)
-	})
+	return inOrder(fmt.Sprintf("kept in an order item, %d faults", faults), faults, nearly-1, expires,
+		func(m *model) {
+			m.early("a")
+			m.producer("A", arrivals("b", "a")...)
+			m.keeper(5)
+		})
 }
 
 func largeArrivals() []sim.Scenario {
@@ -93,7 +95,8 @@ func largeArrivals() []sim.Scenario {
 func together(id, payload string, n int) request {
 	r := request{}
 	for i := range n {
-		r.messages = append(r.messages, cursor.Message{Queue: queue, Seq: cursor.NoSeq, PutID: id, Body: fmt.Appendf(nil, "%s%d%s", id, i, payload)})
+		r.messages = append(r.messages, cursor.Message{Queue: queue, Seq: cursor.NoSeq, PutID: id,
+			Body: fmt.Appendf(nil, "%s%d%s", id, i, payload)})
 	}
 	return r
 }

@@ -27,7 +27,8 @@ type crowds map[string]*crowd
 
 // get is a crowd that comes at a time to a queue with this position: messages of one id each, which
 // are a name with the numbers from one on, and these are the keys in a keyed queue.
-func (all crowds) get(now time.Time, keyed bool, position int64, name string, from int64, entries int) *crowd {
+func (all crowds) get(now time.Time, keyed bool, position int64, name string, from int64,
+	entries int) *crowd {
 	key := fmt.Sprint(now.UnixMilli(), position, name, from, entries)
 	if c := all[key]; c != nil {
 		return c
@@ -49,7 +50,8 @@ func (all crowds) get(now time.Time, keyed bool, position int64, name string, fr
 			a.Messages = one(n, id, "").messages
 			e.Key, e.Mark = sortKeyOf(n, id), queuelog.MarkKeyed
 		}
-		_, _ = store.Requests(queuelog.Inside{}).PutArrival(context.Background(), a) // it fails only after the context's end
+		// it fails only after the context's end
+		_, _ = store.Requests(queuelog.Inside{}).PutArrival(context.Background(), a)
 		c.stored = append(c.stored, stored{
 			key: e.Key, id: id, op: string(a.Op), bodies: []string{string(a.Messages[0].Body)},
 			seen: position, stored: now, arrived: now, others: true,
@@ -72,7 +74,8 @@ func (m *model) storeNamed(name string, from int64, entries int) *crowd {
 	c := m.crowds.get(m.Now, m.keyed(), m.cursor().Position, name, from, entries)
 	m.crowding = true
 	for _, it := range c.items {
-		_, _ = m.Tables.Do(context.Background(), ddb.Put{Op: ddb.Op{Op: "put arrival", Table: &arrivalsTable}, Item: it})
+		_, _ = m.Tables.Do(context.Background(),
+			ddb.Put{Op: ddb.Op{Op: "put arrival", Table: &arrivalsTable}, Item: it})
 	}
 	for i, all := 0, slices.Clone(c.stored); i < len(all); i++ {
 		all[i].owed = all[i].key > m.cursor().High
@@ -92,16 +95,19 @@ func (m *model) crowd(from int64, entries int) {
 		}
 	}
 	seen := m.cursor()
-	_, _, _ = simdb.Queues(m.view(nil)).Requests(queuelog.Inside{}).GivePlaces(context.Background(), seen, queuelog.Placing{
-		Entries: c.tail, High: c.tail.Last(), Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq,
-	}, m.Now)
+	_, _, _ = simdb.Queues(m.view(nil)).Requests(queuelog.Inside{}).GivePlaces(context.Background(),
+		seen, queuelog.Placing{
+			Entries: c.tail, High: c.tail.Last(), Low: seen.Low, LateSoFar: seen.LateSoFar,
+			LateSeq: seen.LateSeq,
+		}, m.Now)
 	m.note()
 }
 
 // append has others append messages in arrival order.
 func (m *model) append(name string, entries int) {
 	c, at := m.storeNamed(name, 0, entries), m.cursor().Position
-	_, _, _ = simdb.Queues(m.view(nil)).Requests(queuelog.Inside{}).Allocate(context.Background(), queue, c.tail, cursor.Range{From: at, To: at}, m.Now)
+	_, _, _ = simdb.Queues(m.view(nil)).Requests(queuelog.Inside{}).Allocate(context.Background(),
+		queue, c.tail, cursor.Range{From: at, To: at}, m.Now)
 	m.note()
 }
 
@@ -110,7 +116,8 @@ func (m *model) flushed() {
 	ctx, c := context.Background(), m.cursor()
 	first, _ := c.Tail.First(queuelog.OrderItemEntries)
 	o := queuelog.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
-	_, _ = m.store.Requests(queuelog.Inside{}).PutOrderItem(ctx, o) // they fail only after the context's end
+	// they fail only after the context's end
+	_, _ = m.store.Requests(queuelog.Inside{}).PutOrderItem(ctx, o)
 	_, _, _ = m.store.Requests(queuelog.Inside{}).TrimTail(ctx, c, queuelog.OrderItemEntries)
 	m.note()
 }

@@ -43,7 +43,8 @@ func (m *model) given(before, after cursor.Cursor) {
 		case a.seq != 0:
 			m.Run.Violation("O3: %s has seq %d, and was given %d", a.id, a.seq, at+1)
 		case a.seen > at:
-			m.Run.Violation("O3: %s was given seq %d, and had seen %d: its place will not be found", a.id, at+1, a.seen)
+			m.Run.Violation("O3: %s was given seq %d, and had seen %d: its place will not be found", a.id,
+				at+1, a.seen)
 		case a.id == "" && a.seen != at:
 			m.Run.Violation("A1: a batch from %d on was given the place behind %d", a.seen+1, at)
 		case !a.expires.IsZero() && a.expires.Before(m.Now.Add(m.keep/2-m.behindBy())):
@@ -60,7 +61,8 @@ func (m *model) given(before, after cursor.Cursor) {
 				m.Run.Violation("K-c: %s was dropped, and is not late", a.id)
 			}
 		}
-		if unlinked := a.prev != "" && m.lastInTail(before.Tail.Len()+len(m.log)-entries) != a.prev; unlinked != e.Has(queuelog.MarkUnlinked) {
+		last := m.lastInTail(before.Tail.Len() + len(m.log) - entries)
+		if unlinked := a.prev != "" && last != a.prev; unlinked != e.Has(queuelog.MarkUnlinked) {
 			m.Run.Violation("%s is marked %v behind another than its prev", a.id, e.Mark)
 		}
 		a.seq = at + 1
@@ -74,7 +76,8 @@ func (m *model) given(before, after cursor.Cursor) {
 // givenRestart notes the entry by which the keys begin anew, and checks K-g.
 func (m *model) givenRestart(e queuelog.Entry, before, after cursor.Cursor) {
 	if e.Key <= before.High || !e.Has(queuelog.MarkDropped) || before.Restart == after.Restart {
-		m.Run.Violation("K-g: the keys begin anew at seq %d by the same order, or behind a greater key", m.end()+1)
+		m.Run.Violation("K-g: the keys begin anew at seq %d by the same order, or behind a greater key",
+			m.end()+1)
 	}
 	m.log = append(m.log, entry{e, &stored{key: e.Key, id: "restart", seq: m.end() + 1}})
 }
@@ -97,7 +100,8 @@ func (m *model) givenLate(a *stored, e queuelog.Entry, high sortkey.SortKey) {
 	if a.key > high {
 		m.Run.Violation("K-c: %s is marked late, and no greater key stands before it", a.id)
 	}
-	dropped := m.settings.Late == cursor.LateDrop && a.key.Era() == high.Era() && a.key.Key() < high.Key()
+	dropped := m.settings.Late == cursor.LateDrop && a.key.Era() == high.Era() &&
+		a.key.Key() < high.Key()
 	if dropped != e.Has(queuelog.MarkDropped) {
 		m.Run.Violation("K-c: %s has the marks %v", a.id, e.Mark)
 	}
@@ -105,17 +109,20 @@ func (m *model) givenLate(a *stored, e queuelog.Entry, high sortkey.SortKey) {
 		return // who had seen more than the queue stayed behind; an era is closed before all are due
 	}
 	for _, z := range m.log {
-		if z.key >= a.key && !z.Has(queuelog.MarkLate) && (m.wrong(z.stored) || !a.stored.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+		if z.key >= a.key && !z.Has(queuelog.MarkLate) &&
+			(m.wrong(z.stored) || !a.stored.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
 			return
 		}
 	}
-	m.Run.Violation("K-d: %s is late, and was stored before any message with a greater key was due", a.id)
+	m.Run.Violation("K-d: %s is late, and was stored before any message with a greater key was due",
+		a.id)
 }
 
 // due reports whether a message of this key or a greater one is due.
 func (m *model) due(from sortkey.SortKey) bool {
 	for key, z := range m.stored {
-		if key >= from && (m.wrong(z) || !m.Now.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+		if key >= from &&
+			(m.wrong(z) || !m.Now.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
 			return true
 		}
 	}
@@ -150,8 +157,10 @@ func (m *model) Check() error {
 	}
 	c := m.cursor()
 	if last := len(m.seen) - 1; last < 0 || m.seen[last].Cursor != c {
-		if last >= 0 && (c.Position < m.seen[last].Position || c.TailFrom < m.seen[last].TailFrom || c.High < m.seen[last].High) {
-			return fmt.Errorf("S1: the cursor went back from %d, %d to %d, %d", m.seen[last].TailFrom, m.seen[last].Position, c.TailFrom, c.Position)
+		if last >= 0 && (c.Position < m.seen[last].Position || c.TailFrom < m.seen[last].TailFrom ||
+			c.High < m.seen[last].High) {
+			return fmt.Errorf("S1: the cursor went back from %d, %d to %d, %d", m.seen[last].TailFrom,
+				m.seen[last].Position, c.TailFrom, c.Position)
 		}
 		m.seen = append(m.seen[max(last, 0):], state{c, items[0]})
 	}
@@ -181,7 +190,8 @@ func (m *model) watermarks(c cursor.Cursor) error {
 			high, inRow = e.key, 0
 		}
 	}
-	if c.High != high || c.LateSoFar != late || c.LateSeq != lastLate || c.LateInRow != inRow || c.Low > c.High {
+	if c.High != high || c.LateSoFar != late || c.LateSeq != lastLate || c.LateInRow != inRow ||
+		c.Low > c.High {
 		return fmt.Errorf("KE: the cursor says that the watermark is %x, low %x, and %d were late, the last at %d, %d in a row: it is %x, and %d, at %d, %d in a row",
 			c.High, c.Low, c.LateSoFar, c.LateSeq, c.LateInRow, high, late, lastLate, inRow)
 	}

@@ -60,7 +60,8 @@ func fresh(name string, faults int, settings cursor.Settings, actors ...func(*mo
 }
 
 // scenario makes one on a keyed queue with these settings.
-func scenario(name string, faults int, settings cursor.Settings, actors ...func(*model)) sim.Scenario {
+func scenario(name string, faults int, settings cursor.Settings,
+	actors ...func(*model)) sim.Scenario {
 	begins := func(m *model) {
 		m.create()
 		m.note()
@@ -114,7 +115,8 @@ func smallKeyed() []sim.Scenario {
 		scenario("two messages under one key and id", 1, atOnce,
 			producers(calls(1), []call{{one(1, "m1", "other")}}), sweeper(1)),
 		scenario("a group, a twin in it, and one behind another", 1, atOnce,
-			producers([]call{{one(2, "b", ""), one(1, "a", ""), one(2, "b", ""), behind("a", one(3, "c", ""))}}),
+			producers(
+				[]call{{one(2, "b", ""), one(1, "a", ""), one(2, "b", ""), behind("a", one(3, "c", ""))}}),
 			sweeper(1)),
 		receiptTwice(),
 		scenario("two settle", 0, atOnce, producers(calls(1), calls(2)), sweeper(2)),

@@ -141,8 +141,10 @@ var arrivalsTable = cursor.Names{}.ArrivalsTable()
 
 func newModel(run *sim.Run, made crowds, settings cursor.Settings) *model {
 	m := &model{
-		World: world.New(run, append(cursor.Names{}.Tables(), arrivalsTable)...), crowds: made, settings: settings,
-		stored: map[sortkey.SortKey]*stored{}, own: map[sortkey.SortKey]*stored{}, attempts: map[string]int{}, sent: map[sortkey.SortKey]time.Time{},
+		World: world.New(run, append(cursor.Names{}.Tables(), arrivalsTable)...), crowds: made,
+		settings: settings,
+		stored:   map[sortkey.SortKey]*stored{}, own: map[sortkey.SortKey]*stored{},
+		attempts: map[string]int{}, sent: map[sortkey.SortKey]time.Time{},
 		receipts: map[string]time.Time{},
 	}
 	m.store = simdb.Queues(m.Tables)
@@ -192,8 +194,10 @@ func (m *model) behindBy() time.Duration {
 // create makes the queue. What is noted of it first is what stands there next.
 func (m *model) create() {
 	if m.keyed() {
-		s := sim.Must(cursor.New(m.store, &cursor.Options{Defaults: &m.settings, ForEach: fanout.OneByOne, Now: m.Clock(nil)}))
-		sim.Must(s.Configure(context.Background(), queue, cursor.Change{Kind: &m.settings.Kind, KeyType: &m.settings.KeyType}))
+		s := sim.Must(cursor.New(m.store,
+			&cursor.Options{Defaults: &m.settings, ForEach: fanout.OneByOne, Now: m.Clock(nil)}))
+		sim.Must(s.Configure(context.Background(), queue,
+			cursor.Change{Kind: &m.settings.Kind, KeyType: &m.settings.KeyType}))
 		return
 	}
 	c := cursor.Cursor{Queue: queue, Settings: m.settings, MovedAt: m.Now, Announced: -1}
@@ -288,7 +292,9 @@ func number(it ddb.Item, name ddb.Path) int64 {
 
 // indexOf is where the log has the last entry that begins at a seq or before; -1 before all.
 func (m *model) indexOf(seq int64) int {
-	i, found := slices.BinarySearchFunc(m.log, seq, func(e entry, seq int64) int { return cmp.Compare(e.seq, seq) })
+	i, found := slices.BinarySearchFunc(m.log, seq, func(e entry, seq int64) int {
+		return cmp.Compare(e.seq, seq)
+	})
 	if !found {
 		i--
 	}
@@ -323,7 +329,8 @@ func (m *model) Final() error {
 	}
 	if m.restores == 0 {
 		after := m.gone()
-		for got, err := range m.process(nil).Read(context.Background(), queue, after, m.cursor().Position) {
+		for got, err := range m.process(nil).Read(context.Background(), queue, after,
+			m.cursor().Position) {
 			if err == nil {
 				err = m.read(after, got)
 			}
@@ -374,7 +381,9 @@ func (m *model) settled() error {
 func (m *model) waiting() []*stored { return byKey(m.stored) }
 
 func byKey(all map[sortkey.SortKey]*stored) []*stored {
-	return slices.SortedFunc(maps.Values(all), func(a, b *stored) int { return cmp.Compare(a.key, b.key) })
+	return slices.SortedFunc(maps.Values(all), func(a, b *stored) int {
+		return cmp.Compare(a.key, b.key)
+	})
 }
 
 // Snapshot implements [sim.Model].

@@ -65,7 +65,9 @@ func TestAReferenceSortAgrees(t *testing.T) {
 		processes, clocks := make([]*cursor.Sorter, 4), make([]time.Duration, 4)
 		for i := range processes {
 			clocks[i] = time.Duration(random.IntN(2000)-1000) * time.Millisecond
-			s, err := cursor.New(store, &cursor.Options{Defaults: &settings, Now: func() time.Time { return now.Add(clocks[i]) }})
+			s, err := cursor.New(store, &cursor.Options{Defaults: &settings, Now: func() time.Time {
+				return now.Add(clocks[i])
+			}})
 			check.OK(t, err)
 			processes[i] = s
 		}
@@ -79,7 +81,8 @@ func TestAReferenceSortAgrees(t *testing.T) {
 				continue
 			}
 			// Keys rise with time, as times of senders do, and are out of order by up to 15 s.
-			k := one(now.Sub(world.Start).Milliseconds()/1000-int64(random.IntN(15)), fmt.Sprint("id", n), "")
+			k := one(now.Sub(world.Start).Milliseconds()/1000-int64(random.IntN(15)), fmt.Sprint("id", n),
+				"")
 			want.put(arrived{k.sortKey(), k.messages[0].ID, now.Add(clocks[who])})
 			check.OK(t, processes[who].Put(t.Context(), k.messages...)[0].Err)
 		}

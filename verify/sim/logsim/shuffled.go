@@ -23,14 +23,15 @@ func shuffledKeyed(seed uint64) sim.Scenario {
 	settle := []time.Duration{0, window, window}
 	late := []cursor.LatePolicy{cursor.LateDeliver, cursor.LateDrop}
 	first := random()
-	s := scenario(fmt.Sprint("shuffled ", seed), int(seed%7), with(settle[first.IntN(3)], late[first.IntN(2)]), func(m *model) {
-		random := random()
-		_, _ = random.IntN(3), random.IntN(2) // the settings
-		if seed%5 > 0 {
-			m.Page = []int{0, 1, 3}[random.IntN(3)]
-		}
-		m.shuffle(random)
-	})
+	s := scenario(fmt.Sprint("shuffled ", seed), int(seed%7),
+		with(settle[first.IntN(3)], late[first.IntN(2)]), func(m *model) {
+			random := random()
+			_, _ = random.IntN(3), random.IntN(2) // the settings
+			if seed%5 > 0 {
+				m.Page = []int{0, 1, 3}[random.IntN(3)]
+			}
+			m.shuffle(random)
+		})
 	if seed%5 == 0 {
 		s.Budget = enough
 	}
@@ -95,7 +96,8 @@ func shares(random *rand.Rand) [][]call {
 	for range 2 + random.IntN(7) {
 		var c call
 		for range 1 + random.IntN(3)/2*random.IntN(3) {
-			k := one(int64(random.IntN(7)*10), fmt.Sprint("id", random.IntN(2)), []string{"", "", "", "", "", "other"}[random.IntN(6)])
+			k := one(int64(random.IntN(7)*10), fmt.Sprint("id", random.IntN(2)),
+				[]string{"", "", "", "", "", "other"}[random.IntN(6)])
 			if random.IntN(6) == 0 {
 				k = behind("id0", k)
 			}

@@ -72,16 +72,19 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 		key := keyOf(r.(ddb.Put).Item)
 		before := m.stored[key]
 		a, err := do()
-		if a.Held && before != nil && (before.expires.IsZero() || before.expires.After(m.Now.Add(m.aheadBy()))) {
+		if a.Held && before != nil &&
+			(before.expires.IsZero() || before.expires.After(m.Now.Add(m.aheadBy()))) {
 			m.Run.Violation("S4: what is stored under the key of %s was replaced", before.id)
 		}
-		if there := m.stored[key]; m.keyed() && a.Held && there.arrived.Before(m.sent[bare(key)].Add(-m.behindBy())) {
+		if there := m.stored[key]; m.keyed() && a.Held &&
+			there.arrived.Before(m.sent[bare(key)].Add(-m.behindBy())) {
 			m.Run.Violation("K-d: %s came before it was sent, by its stamp", there.id)
 		}
 		return a, err
 	case "put order item":
 		a, err := do()
-		if put := r.(ddb.Put).Item; !a.Held && m.restores == 0 && !a.Item.Get("entries").Equal(put.Get("entries")) {
+		if put := r.(ddb.Put).Item; !a.Held && m.restores == 0 &&
+			!a.Item.Get("entries").Equal(put.Get("entries")) {
 			m.Run.Violation("O2: two order items up to %s", put.Get("seq"))
 		}
 		return a, err
@@ -111,7 +114,9 @@ func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (d
 	switch r.Name() {
 	case "get cursor":
 		if len(m.seen) > 1 {
-			return []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{Item: m.seen[0].item}, nil }}
+			return []func() (ddb.Answer, error){func() (ddb.Answer, error) {
+				return ddb.Answer{Item: m.seen[0].item}, nil
+			}}
 		}
 	case "query order items":
 		return world.Parts(now, world.WithoutFirst, world.WithoutLast, world.Nothing)

@@ -24,7 +24,8 @@ func (m *model) Check() error {
 			m.aside[q.Token] = true
 		}
 	}
-	if was.State == delivery.Sending && (is.State != delivery.Sending || is.Token != was.Token) && m.Ended[was.Token] != delivery.Committed {
+	if was.State == delivery.Sending && (is.State != delivery.Sending || is.Token != was.Token) &&
+		m.Ended[was.Token] != delivery.Committed {
 		return fmt.Errorf("R5: claim %v was decided, and ended otherwise", was.Token)
 	}
 	for _, q := range []string{target, numbers} {
@@ -49,7 +50,8 @@ func (m *model) look(q string) error {
 			continue
 		}
 		a := answer{queue: q}
-		if _, err := fmt.Sscanf(string(message.Body), "%d %d-%s", &a.seq, &a.token.N, &a.token.Req); err != nil {
+		if _, err := fmt.Sscanf(string(message.Body), "%d %d-%s", &a.seq, &a.token.N,
+			&a.token.Req); err != nil {
 			return fmt.Errorf("queue %s has %q: %w", q, message.Body, err)
 		}
 		if err := m.became(a); err != nil {
@@ -71,10 +73,12 @@ func (m *model) became(a answer) error {
 			continue
 		}
 		if before.seq == a.seq {
-			return fmt.Errorf("R2: %d is answered twice in %s, by claims %v and %v", a.seq, a.queue, before.token, a.token)
+			return fmt.Errorf("R2: %d is answered twice in %s, by claims %v and %v", a.seq, a.queue,
+				before.token, a.token)
 		}
 		if before.token.N > a.token.N && !m.aside[a.token] && !m.aside[before.token] {
-			return fmt.Errorf("R4: in %s an answer of claim %v is behind one of claim %v", a.queue, a.token, before.token)
+			return fmt.Errorf("R4: in %s an answer of claim %v is behind one of claim %v", a.queue, a.token,
+				before.token)
 		}
 	}
 	return nil
@@ -85,7 +89,8 @@ func (m *model) decided(token delivery.Token) bool {
 	if m.DB != nil {
 		return m.DB.Committed(token)
 	}
-	return m.Was.State == delivery.Sending && m.Was.Token == token || m.Ended[token] == delivery.Committed
+	return m.Was.State == delivery.Sending && m.Was.Token == token ||
+		m.Ended[token] == delivery.Committed
 }
 
 // answered reports whether the answer to a message by a claim is visible.
@@ -104,8 +109,10 @@ func (m *model) whole() error {
 				return fmt.Errorf("R3: claim %v is committed, and its answer to %d is not visible", token, seq)
 			}
 			// An answer by number waits for those before it in its queue.
-			if m.byNumber && seq != m.taken && m.taken == 0 && len(m.aside) == 0 && !m.answered(numbers, seq, token) {
-				return fmt.Errorf("R3: claim %v is committed, and its answer to %d is not visible in %s", token, seq, numbers)
+			if m.byNumber && seq != m.taken && m.taken == 0 && len(m.aside) == 0 &&
+				!m.answered(numbers, seq, token) {
+				return fmt.Errorf("R3: claim %v is committed, and its answer to %d is not visible in %s", token,
+					seq, numbers)
 			}
 		}
 	}
@@ -126,7 +133,8 @@ func (m *model) Final() error {
 // everything checks L.
 func (m *model) everything() error {
 	if m.Was.State != delivery.Idle || m.Was.Delivered != m.Messages {
-		return fmt.Errorf("in the end it is %s at %d of %d: %+v", m.Was.State, m.Was.Delivered, m.Messages, m.Was)
+		return fmt.Errorf("in the end it is %s at %d of %d: %+v", m.Was.State, m.Was.Delivered,
+			m.Messages, m.Was)
 	}
 	// What was aborted in quarantine was not delivered: an operator handles it.
 	given := map[int64]bool{}
@@ -148,16 +156,21 @@ func (m *model) everything() error {
 			}
 		}
 	}
-	operations, _, err := m.Deliverer(nil).Inside(request.Inside{}).Audit(context.Background(), consumers.Queue, "")
+	operations, _, err := m.Deliverer(nil).Inside(request.Inside{}).Audit(context.Background(),
+		consumers.Queue, "")
 	if err != nil {
 		return err
 	}
 	if given[m.taken] {
 		return nil
 	}
-	recorded := slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "reply" })
-	if refused := m.taken > 0; refused != recorded || refused != (m.Was.Refused.N > 0) || refused != m.Ever["consumer.reply-refused"] {
-		return fmt.Errorf("refused %v: on record %v, counted %+v, announced %v", refused, recorded, m.Was.Refused, m.Ever)
+	recorded := slices.ContainsFunc(operations, func(a delivery.Operation) bool {
+		return a.Kind == "reply"
+	})
+	if refused := m.taken > 0; refused != recorded || refused != (m.Was.Refused.N > 0) ||
+		refused != m.Ever["consumer.reply-refused"] {
+		return fmt.Errorf("refused %v: on record %v, counted %+v, announced %v", refused, recorded,
+			m.Was.Refused, m.Ever)
 	}
 	return nil
 }

@@ -137,13 +137,15 @@ type counted struct {
 	m *model
 }
 
-func (c counted) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
+func (c counted) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request,
+	replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.m.Running++
 	defer func() { c.m.Running-- }()
 	return c.Claims.CommitAndClaim(ctx, h, r, replies...)
 }
 
-func (c counted) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (delivery.Answer, error) {
+func (c counted) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome,
+	reason string, replies ...delivery.Reply) (delivery.Answer, error) {
 	c.m.Running++
 	defer func() { c.m.Running-- }()
 	return c.Claims.Settle(ctx, h, outcome, reason, replies...)

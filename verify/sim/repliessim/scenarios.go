@@ -55,14 +55,16 @@ const another = "another"
 // take has a message of somebody else's under a seq of numbers.
 func (m *model) take(seq int64) {
 	m.byNumber, m.taken = true, seq
-	sim.Must(0, m.Plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)})[0].Err)
+	sim.Must(0, m.Plain().Put(context.Background(),
+		cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)})[0].Err)
 }
 
 // expiry lets so much time pass that all replies are deleted, while nobody is at a call, and no
 // claim waits to be settled.
 func (m *model) expiry() {
 	m.Step("expiry", sim.Labelf("all expires"), func() bool {
-		return m.Running == 0 && len(m.visible) > 0 && (m.Was.State == delivery.Idle || m.Was.State == delivery.Started) &&
+		return m.Running == 0 && len(m.visible) > 0 &&
+			(m.Was.State == delivery.Idle || m.Was.State == delivery.Started) &&
 			m.Was.Quarantine[0] == (delivery.Quarantined{})
 	}, func() {
 		m.Now = m.Now.Add(2 * keep)
@@ -110,8 +112,10 @@ func Large() []sim.Scenario {
 func Shuffled(seed uint64) sim.Scenario {
 	random := rand.New(rand.NewPCG(seed, 1))
 	messages := 1 + random.Int64N(4)
-	pulled, processes, steps, sweeps := random.IntN(2) == 0, 1+random.IntN(3), random.IntN(4), random.IntN(3)
-	failing, byNumber, taken, expires := random.IntN(3) == 0, random.IntN(2) == 0, random.IntN(4) == 0, random.IntN(3) == 0
+	pulled, processes, steps, sweeps := random.IntN(2) == 0, 1+random.IntN(3), random.IntN(4),
+		random.IntN(3)
+	failing, byNumber, taken, expires := random.IntN(3) == 0, random.IntN(2) == 0, random.IntN(4) == 0,
+		random.IntN(3) == 0
 	name := fmt.Sprintf("shuffled: pulled %v, %d processes, %d messages, %d ticks, %d sweeps, failing %v, by number %v, taken %v, expires %v",
 		pulled, processes, messages, steps, sweeps, failing, byNumber, taken, expires && pulled)
 	return scenario(name, 1+random.IntN(4), messages, func(m *model) {
@@ -130,7 +134,8 @@ func Shuffled(seed uint64) sim.Scenario {
 		}
 		var ticks []time.Duration
 		for range steps {
-			ticks = append(ticks, []time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
+			ticks = append(ticks,
+				[]time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
 		}
 		m.Ticks(ticks...)
 		if sweeps > 0 {

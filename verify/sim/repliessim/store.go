@@ -52,7 +52,9 @@ func hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	}
 }
 
-func hashArrival(d *sim.Digest, it ddb.Item) { simdb.HashOf(d, it, "id", "op", "seen", "expiresOn") }
+func hashArrival(d *sim.Digest, it ddb.Item) {
+	simdb.HashOf(d, it, "id", "op", "seen", "expiresOn")
+}
 
 // perform has a request done, and notes what stands there after a put.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {

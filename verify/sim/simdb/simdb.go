@@ -69,7 +69,8 @@ func perform(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) (d
 	return h.Perform(r, do)
 }
 
-func older(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) func() []func() (answer, error) {
+func older(ctx context.Context, tables ddb.Engine, h *Hooks,
+	r ddb.Request) func() []func() (answer, error) {
 	if h.Older == nil || past.IsStrong(r) {
 		return nil
 	}
@@ -147,7 +148,8 @@ func HashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
 // sequence number; older is the zero Cursor where the write made it.
 func Record(index int, older, newer cursor.Cursor) json.RawMessage {
 	if !older.Exists() {
-		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","NewImage":%s}}`, index, image(newer))
+		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","NewImage":%s}}`,
+			index, image(newer))
 	}
 	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`,
 		index, image(older), image(newer))

@@ -102,7 +102,9 @@ func (m *model) Check() error {
 
 // lost reports whether the database lost a claim that is committed.
 func (m *model) lost() bool {
-	return slices.ContainsFunc(m.DB.Lost, func(t delivery.Token) bool { return m.Ended[t] == delivery.Committed })
+	return slices.ContainsFunc(m.DB.Lost, func(t delivery.Token) bool {
+		return m.Ended[t] == delivery.Committed
+	})
 }
 
 // once checks H3, H4 and H6 in the database.
@@ -115,7 +117,8 @@ func (m *model) once(is delivery.Consumer) error {
 			}
 			done[seq] = e.Token
 		}
-		if outcome, known := m.Ended[e.Token]; known && outcome != delivery.Committed && !m.orphans[e.Token] {
+		if outcome, known := m.Ended[e.Token]; known && outcome != delivery.Committed &&
+			!m.orphans[e.Token] {
 			return fmt.Errorf("H4: claim %v ended %s, and it is committed in the database", e.Token, outcome)
 		}
 	}
@@ -173,7 +176,9 @@ func (m *model) repair(ctx context.Context, d *delivery.Deliverer, ahead *pull.A
 	if m.orphans == nil {
 		return fmt.Errorf("no table was restored: %w", ahead)
 	}
-	_, err := d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: consumers.Queue, Consumer: consumers.Consumer, Start: delivery.At(ahead.To + 1), Reason: "the tables were restored"})
+	_, err := d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: consumers.Queue,
+		Consumer: consumers.Consumer, Start: delivery.At(ahead.To + 1),
+		Reason: "the tables were restored"})
 	return errors.Join(err, m.Check())
 }
 
@@ -196,10 +201,12 @@ func (m *model) restore(t tables) {
 	sim.Must(m.Do(context.Background(), put))
 	// The sweep's notes go too: they say that it has seen what came since.
 	for _, walk := range []string{"gaps", "full"} {
-		note := ddb.Delete{Op: ddb.Op{Op: "restore", Table: &troubleTable}, Key: trouble.Key(trouble.SweepKey, walk)}
+		note := ddb.Delete{Op: ddb.Op{Op: "restore", Table: &troubleTable},
+			Key: trouble.Key(trouble.SweepKey, walk)}
 		sim.Must(m.Do(context.Background(), note))
 	}
-	m.Was, m.Ended, m.Ranges, m.orphans = t.consumer, maps.Clone(t.ended), maps.Clone(t.ranges), map[delivery.Token]bool{}
+	m.Was, m.Ended, m.Ranges, m.orphans = t.consumer, maps.Clone(t.ended), maps.Clone(t.ranges),
+		map[delivery.Token]bool{}
 	m.DB.Epoch++
 	for _, e := range m.DB.Effects {
 		if m.Ended[e.Token] != delivery.Committed {

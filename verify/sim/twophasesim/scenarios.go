@@ -125,7 +125,8 @@ func Shuffled(seed uint64) sim.Scenario {
 		}
 		var ticks []time.Duration
 		for range steps {
-			ticks = append(ticks, []time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
+			ticks = append(ticks,
+				[]time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
 		}
 		m.Ticks(ticks...)
 		if sweeps > 0 {

@@ -166,7 +166,8 @@ func (w *World) OnlyFaults(p *sim.Proc, who string, err error) {
 
 // Turns starts an actor that does something so many times, each at any moment from when ready; with
 // no label, its first request is the moment. A process is what it does in each of its turns.
-func (w *World) Turns(name string, times int, label sim.Label, ready func() bool, process func(*sim.Proc) func(turn int)) {
+func (w *World) Turns(name string, times int, label sim.Label, ready func() bool,
+	process func(*sim.Proc) func(turn int)) {
 	w.Run.Go(name, func(p *sim.Proc) {
 		does := process(p)
 		for i := range times {
@@ -187,7 +188,8 @@ func (w *World) Turns(name string, times int, label sim.Label, ready func() bool
 // Serves starts an actor that does something each time it is ready, in one of the ways, until it
 // dies. It remembers nothing from one time to the next.
 func (w *World) Serves(
-	name string, label sim.Label, ready func() bool, process func(*sim.Proc) func(way int), ways ...string,
+	name string, label sim.Label, ready func() bool, process func(*sim.Proc) func(way int),
+	ways ...string,
 ) {
 	w.Run.Daemon(name, func(p *sim.Proc) {
 		does := process(p)

@@ -89,7 +89,9 @@ func (m *model) failed(err error) error {
 // answered checks what an operation was answered.
 func (m *model) answered(t *tree, op xorack.Op, outcome xorack.Outcome) {
 	c := m.chain(t.tag)
-	wrong := func(why string) { m.Run.Violation("an operation on %s was answered %s: %s", t.tag, outcome, why) }
+	wrong := func(why string) {
+		m.Run.Violation("an operation on %s was answered %s: %s", t.tag, outcome, why)
+	}
 	if c.Incarnation != t.inc() {
 		wrong("the chain is another's")
 		return
@@ -160,7 +162,8 @@ func (m *model) handle(p *sim.Proc, n *node) error {
 		m.emit(n.children)
 	}
 	if n.added > 0 {
-		if err := m.checked(n, n.addOp)(a.Add(ctx, n.edge, batch, edges(n.children[:n.added])...)); err != nil {
+		if err := m.checked(n,
+			n.addOp)(a.Add(ctx, n.edge, batch, edges(n.children[:n.added])...)); err != nil {
 			return err
 		}
 		m.emit(n.children[:n.added])
@@ -174,7 +177,8 @@ func (m *model) handle(p *sim.Proc, n *node) error {
 		}
 		return nil
 	}
-	if err := m.checked(n, n.edge.Op())(a.Done(ctx, n.edge, edges(n.children[n.added:])...)); err != nil {
+	if err := m.checked(n,
+		n.edge.Op())(a.Done(ctx, n.edge, edges(n.children[n.added:])...)); err != nil {
 		return err
 	}
 	m.emit(n.children)

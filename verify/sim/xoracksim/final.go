@@ -49,7 +49,8 @@ func (m *model) Final() error {
 			return fmt.Errorf("liveness: %s is %q, and not sealed", t.tag, c.End())
 		}
 		if how, ended := m.ends[t]; ended && m.announcedOf(t) != how.how {
-			return fmt.Errorf("liveness: %s ended as %s, and was announced as %q", t.tag, how.how, m.announcedOf(t))
+			return fmt.Errorf("liveness: %s ended as %s, and was announced as %q", t.tag, how.how,
+				m.announcedOf(t))
 		}
 	}
 	for tag := range m.stamped {
@@ -120,7 +121,8 @@ func (m *model) settled(by string) error {
 	}
 	for tag, stamps := range m.stamped {
 		c := m.chain(tag)
-		if c.IsCreated() && c.Recorded == xorack.Open && max(m.stampsIn[tag], len(c.Stamps)) == len(stamps) {
+		if c.IsCreated() && c.Recorded == xorack.Open &&
+			max(m.stampsIn[tag], len(c.Stamps)) == len(stamps) {
 			return fmt.Errorf("liveness: after %s %s is open, and its stamps are all there", by, tag)
 		}
 	}

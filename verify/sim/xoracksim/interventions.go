@@ -26,10 +26,14 @@ func (m *model) contrary(n *node) {
 // world: its tombstone is over.
 func (m *model) successor(t *tree) {
 	m.Run.Daemon("create "+t.tag+" again", func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("begins"), func() bool { return m.Now.Sub(world.Start) > xorack.MinTombstone }, "") < 0 {
+		if p.Choose(sim.Labelf("begins"), func() bool {
+			return m.Now.Sub(world.Start) > xorack.MinTombstone
+		}, "") < 0 {
 			return
 		}
-		if until(p, 1, func() error { return m.createOnce(p, t) }) && m.chain(t.tag).Incarnation == t.inc() {
+		if until(p, 1, func() error {
+			return m.createOnce(p, t)
+		}) && m.chain(t.tag).Incarnation == t.inc() {
 			until(p, 2, func() error { return m.handle(p, t.roots[0]) })
 		}
 	})
@@ -38,7 +42,9 @@ func (m *model) successor(t *tree) {
 // late repeats a create after all of that: it learns that the tag is taken, or how its chain ended.
 func (m *model) late(t *tree) {
 	m.Run.Daemon("create "+t.tag+" very late", func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("begins"), func() bool { return m.Now.Sub(world.Start) > xorack.MinTombstone && m.chain(t.tag).Exists() }, "") < 0 {
+		if p.Choose(sim.Labelf("begins"), func() bool {
+			return m.Now.Sub(world.Start) > xorack.MinTombstone && m.chain(t.tag).Exists()
+		}, "") < 0 {
 			return
 		}
 		until(p, 1, func() error { return m.createOnce(p, t) })
@@ -83,7 +89,8 @@ func (m *model) extender(t *tree, by time.Duration) {
 			if err != nil {
 				return m.failed(err)
 			}
-			if r.Outcome == xorack.Applied && (r.Chain.End() != xorack.Open || r.Chain.Deadline.Before(deadline)) {
+			if r.Outcome == xorack.Applied &&
+				(r.Chain.End() != xorack.Open || r.Chain.Deadline.Before(deadline)) {
 				m.Run.Violation("%s was not extended", t.tag)
 			}
 			return nil

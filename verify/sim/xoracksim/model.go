@@ -86,8 +86,10 @@ type record struct {
 func newModel(run *sim.Run) *model {
 	m := &model{
 		World: world.New(run, chains, troubleTable), known: map[string]xorack.Chain{},
-		stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
-		announced: map[string]xorack.End{}, seen: map[*tree]bool{}, gone: map[*tree]bool{}, dueShards: map[string]ddb.Value{},
+		stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{},
+		endedBy:   map[*tree]xorack.Op{},
+		announced: map[string]xorack.End{}, seen: map[*tree]bool{}, gone: map[*tree]bool{},
+		dueShards: map[string]ddb.Value{},
 	}
 	m.store = storeOn(m.Tables)
 	m.Note(chains.Name, func(c ddb.Change) {
@@ -193,7 +195,8 @@ func (m *model) counts(t *tree, c xorack.Chain) error {
 		case !ended:
 			missing++
 		case n.nested != nil && m.chain(n.nested.tag).End() != xorack.Done:
-			return fmt.Errorf("A1: %s has ended, and its own chain is %q", n.name(), m.chain(n.nested.tag).End())
+			return fmt.Errorf("A1: %s has ended, and its own chain is %q", n.name(),
+				m.chain(n.nested.tag).End())
 		default:
 			started += int64(len(n.children) - n.added)
 		}
@@ -204,11 +207,13 @@ func (m *model) counts(t *tree, c xorack.Chain) error {
 		}
 	}
 	if c.Edges != started {
-		return fmt.Errorf("A2: %s counts %d edges as started, and its operations started %d", t.tag, c.Edges, started)
+		return fmt.Errorf("A2: %s counts %d edges as started, and its operations started %d", t.tag,
+			c.Edges, started)
 	}
 	zero := c.IsCreated() && c.Sum.IsZero()
 	if zero != (c.IsCreated() && missing == 0) {
-		return fmt.Errorf("A1: %s: %d edges of %d have not ended, zero: %v", t.tag, missing, len(t.nodes), zero)
+		return fmt.Errorf("A1: %s: %d edges of %d have not ended, zero: %v", t.tag, missing, len(t.nodes),
+			zero)
 	}
 	return nil
 }
@@ -241,7 +246,8 @@ func (m *model) checkStamps(c xorack.Chain, stamps []string) error {
 // wrote is called after each write that changed a chain.
 func (m *model) wrote(before xorack.Chain, after record) {
 	m.becameDue(after.image)
-	if before.Exists() && before.Incarnation != after.Incarnation && before.Incarnation != (xorack.Incarnation{}) {
+	if before.Exists() && before.Incarnation != after.Incarnation &&
+		before.Incarnation != (xorack.Incarnation{}) {
 		if t := m.of(before); t != nil {
 			if before.IsCreated() && !before.Sealed() {
 				m.Run.Violation("%s was replaced before it was sealed", t.tag)
@@ -272,7 +278,8 @@ func (m *model) checkSeal(c xorack.Chain) {
 	t := m.of(c)
 	if t == nil || !t.part {
 		if m.announced[c.EventID()] != c.End() {
-			m.Run.Violation("%s was sealed as %s, and announced as %q", c.Tag, c.End(), m.announced[c.EventID()])
+			m.Run.Violation("%s was sealed as %s, and announced as %q", c.Tag, c.End(),
+				m.announced[c.EventID()])
 		}
 		m.checkListed(c)
 	}
@@ -280,7 +287,8 @@ func (m *model) checkSeal(c xorack.Chain) {
 		return
 	}
 	above := m.chain(t.parent.tree.tag)
-	if above.Incarnation == t.parent.tree.inc() && above.End() == xorack.Open && !above.Has(t.parent.edge.Op()) {
+	if above.Incarnation == t.parent.tree.inc() && above.End() == xorack.Open &&
+		!above.Has(t.parent.edge.Op()) {
 		m.Run.Violation("%s was sealed, and its end not carried to %s", c.Tag, above.Tag)
 	}
 }

@@ -24,8 +24,10 @@ func (m *model) checkListed(c xorack.Chain) {
 	rows := trouble.NewStore(m.Tables, troubleTable)
 	want, _ := announce.RowOf(c)
 	for _, state := range trouble.ChainStates {
-		if _, found, err := rows.Row(context.Background(), state, c.Tag, ""); err != nil || found != (state == want.State) {
-			m.Run.Violation("%s was sealed as %s; it is listed as %s: %v, %v", c.Tag, c.End(), state, found, err)
+		if _, found, err := rows.Row(context.Background(), state, c.Tag, ""); err != nil ||
+			found != (state == want.State) {
+			m.Run.Violation("%s was sealed as %s; it is listed as %s: %v, %v", c.Tag, c.End(), state, found,
+				err)
 		}
 	}
 }

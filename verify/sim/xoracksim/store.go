@@ -21,7 +21,8 @@ func storeOn(engine ddb.Engine) *xorack.Store {
 
 // view is the table as one process sees it.
 func (m *model) view(p *sim.Proc) *xorack.Store {
-	engine := simdb.Engine(p, m.Tables, &simdb.Hooks{Label: m.label, Perform: m.perform, Older: m.older})
+	engine := simdb.Engine(p, m.Tables,
+		&simdb.Hooks{Label: m.label, Perform: m.perform, Older: m.older})
 	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if q, isQuery := r.(ddb.Query); isQuery {
 			p.Knows().Text(q.Partition.String()) // its answer does not say what was asked
@@ -89,7 +90,8 @@ func (m *model) everDue(q ddb.Query) []ddb.Item {
 	}
 	for _, it := range m.Tables.Items(chains.Name) {
 		if shard := m.dueShards[it.Get("tag").Str()]; shard.Equal(q.Partition) {
-			all = append(all, ddb.Fields{"tag": it.Get("tag"), "dueShard": shard, "due": ddb.Millis(world.Start)}.Item())
+			all = append(all,
+				ddb.Fields{"tag": it.Get("tag"), "dueShard": shard, "due": ddb.Millis(world.Start)}.Item())
 		}
 	}
 	return all

@@ -68,7 +68,9 @@ func (m *model) clock(times int, step time.Duration) {
 // what has expired, as TTL does; or leaves it, as TTL does for up to two days.
 func (m *model) expiry() {
 	m.Run.Go("expiry", func(p *sim.Proc) {
-		chosen := p.Choose(sim.Labelf("a tombstone's time passes"), func() bool { return m.waiting == 0 }, "", "and TTL is late")
+		chosen := p.Choose(sim.Labelf("a tombstone's time passes"), func() bool {
+			return m.waiting == 0
+		}, "", "and TTL is late")
 		if chosen < 0 {
 			return
 		}

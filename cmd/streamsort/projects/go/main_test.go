@@ -15,7 +15,8 @@ func TestTotal(t *testing.T) {
 
 func TestHandle(t *testing.T) {
 	for body, good := range map[string]bool{`{"items": []}`: true, `"canary"`: false} {
-		err := handle(t.Context(), batch{Queue: "orders", Messages: []message{{Seq: "1", BodyBase64: []byte(body)}}})
+		err := handle(t.Context(),
+			batch{Queue: "orders", Messages: []message{{Seq: "1", BodyBase64: []byte(body)}}})
 		if (err == nil) != good {
 			t.Errorf("%s: %v", body, err)
 		}

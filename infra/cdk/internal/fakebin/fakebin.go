@@ -16,7 +16,8 @@ func Write(dir, arch string) error {
 	if err != nil {
 		return err
 	}
-	for _, function := range []string{"enqueue", "sort", "sweep", "process", "delivery", "ack", "webhook", "source"} {
+	for _, function := range []string{"enqueue", "sort", "sweep", "process", "delivery", "ack",
+		"webhook", "source"} {
 		folder := filepath.Join(dir, function)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
@@ -30,7 +31,8 @@ func Write(dir, arch string) error {
 
 func header(arch string) ([]byte, error) {
 	machines := map[string]elf.Machine{"arm64": elf.EM_AARCH64, "amd64": elf.EM_X86_64}
-	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(machines[arch]), Version: uint32(elf.EV_CURRENT)}
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(machines[arch]),
+		Version: uint32(elf.EV_CURRENT)}
 	copy(h.Ident[:], elf.ELFMAG)
 	h.Ident[elf.EI_CLASS] = byte(elf.ELFCLASS64)
 	h.Ident[elf.EI_DATA] = byte(elf.ELFDATA2LSB)

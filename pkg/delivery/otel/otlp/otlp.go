@@ -30,19 +30,23 @@ const (
 //
 // flush is to be called at the end of each invocation: between two, the process stands still. Spans
 // that are not taken within a second are lost, and a line says so.
-func New(ctx context.Context, service string) (provider trace.TracerProvider, flush func(context.Context), err error) {
+func New(ctx context.Context,
+	service string) (provider trace.TracerProvider, flush func(context.Context), err error) {
 	// What is repeated after an invocation is never sent.
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithTimeout(flushWithin), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithTimeout(flushWithin),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
 	if err != nil {
 		return nil, nil, err
 	}
-	named, err := resource.Merge(resource.Default(), resource.NewSchemaless(semconv.ServiceName(cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), service))))
+	named, err := resource.Merge(resource.Default(),
+		resource.NewSchemaless(semconv.ServiceName(cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), service))))
 	if err != nil {
 		return nil, nil, err
 	}
 	limits := sdk.NewSpanLimits()
 	limits.LinkCountLimit = maxLinks
-	traces := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(named), sdk.WithRawSpanLimits(limits))
+	traces := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(named),
+		sdk.WithRawSpanLimits(limits))
 	return traces, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, flushWithin)
 		defer cancel()

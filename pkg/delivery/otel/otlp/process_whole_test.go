@@ -19,7 +19,8 @@ import (
 func build(tb testing.TB, traced string) string {
 	tb.Helper()
 	dist := tb.TempDir()
-	args := []string{"-s", "-C", "../../../..", "build", traced, "FUNCTIONS=process", "GOARCH_LAMBDA=" + runtime.GOARCH, "DIST=" + dist}
+	args := []string{"-s", "-C", "../../../..", "build", traced, "FUNCTIONS=process",
+		"GOARCH_LAMBDA=" + runtime.GOARCH, "DIST=" + dist}
 	if said, err := exec.CommandContext(tb.Context(), "make", args...).CombinedOutput(); err != nil {
 		tb.Fatalf("make build %s: %v\n%s", traced, err, said)
 	}
@@ -39,7 +40,8 @@ func start(tb testing.TB, program string) {
 	defer lambda.Close()
 	folder := filepath.Dir(program)
 	consumers := `{"consumers":[{"name":"c","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:f"}}]}`
-	if err := os.WriteFile(filepath.Join(folder, "consumers.json"), []byte(consumers), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "consumers.json"), []byte(consumers),
+		0o600); err != nil {
 		tb.Fatal(err)
 	}
 	var said bytes.Buffer

@@ -170,12 +170,14 @@ func (a answer) read(queue, consumer string) (delivery.Answer, error) {
 		if err != nil {
 			return delivery.Answer{}, err
 		}
-		read.Unsettled = append(read.Unsettled, delivery.Held{Queue: queue, Consumer: consumer, Token: token})
+		read.Unsettled = append(read.Unsettled,
+			delivery.Held{Queue: queue, Consumer: consumer, Token: token})
 	}
 	return read, nil
 }
 
-func (c *Client) call(ctx context.Context, method string, query url.Values, d document) (delivery.Answer, error) {
+func (c *Client) call(ctx context.Context, method string, query url.Values,
+	d document) (delivery.Answer, error) {
 	a, err := c.ask(ctx, method, query, d)
 	if err != nil {
 		return delivery.Answer{}, err
@@ -184,7 +186,8 @@ func (c *Client) call(ctx context.Context, method string, query url.Values, d do
 }
 
 // ask makes a request, and returns what is answered.
-func (c *Client) ask(ctx context.Context, method string, query url.Values, d document) (a answer, err error) {
+func (c *Client) ask(ctx context.Context, method string, query url.Values,
+	d document) (a answer, err error) {
 	var body []byte
 	if query == nil {
 		if body, err = json.Marshal(d); err != nil {
@@ -231,7 +234,8 @@ func seconds(lease time.Duration) int64 {
 }
 
 // Queues implements [delivery.Claims]: a page has at most 100.
-func (c *Client) Queues(ctx context.Context, prefix, after string) (page []delivery.Queue, next string, err error) {
+func (c *Client) Queues(ctx context.Context,
+	prefix, after string) (page []delivery.Queue, next string, err error) {
 	query := url.Values{"limit": {"100"}}
 	for name, value := range map[string]string{"prefix": prefix, "after": after} {
 		if value != "" {
@@ -282,18 +286,21 @@ func (c *Client) Claim(ctx context.Context, r delivery.Request) (delivery.Answer
 
 func requested(r delivery.Request) document {
 	return document{
-		Queue: r.Queue, Consumer: r.Consumer, Request: &r.ID, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes,
-		Seqs: r.Seqs, LeaseSeconds: seconds(r.Lease),
+		Queue: r.Queue, Consumer: r.Consumer, Request: &r.ID, MaxMessages: r.MaxMessages,
+		MaxBytes: r.MaxBytes,
+		Seqs:     r.Seqs, LeaseSeconds: seconds(r.Lease),
 	}
 }
 
-func (c *Client) on(ctx context.Context, action string, h delivery.Held, d document) (delivery.Answer, error) {
+func (c *Client) on(ctx context.Context, action string, h delivery.Held,
+	d document) (delivery.Answer, error) {
 	d.Action, d.Queue, d.Consumer, d.Token = action, h.Queue, h.Consumer, h.Token.String()
 	return c.call(ctx, http.MethodPatch, nil, d)
 }
 
 // Extend implements [delivery.Claims].
-func (c *Client) Extend(ctx context.Context, h delivery.Held, lease time.Duration) (delivery.Answer, error) {
+func (c *Client) Extend(ctx context.Context, h delivery.Held,
+	lease time.Duration) (delivery.Answer, error) {
 	return c.on(ctx, "extend", h, document{LeaseSeconds: seconds(lease)})
 }
 
@@ -303,7 +310,8 @@ func (c *Client) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer,
 }
 
 // Commit implements [delivery.Claims].
-func (c *Client) Commit(ctx context.Context, h delivery.Held, replies ...delivery.Reply) (delivery.Answer, error) {
+func (c *Client) Commit(ctx context.Context, h delivery.Held,
+	replies ...delivery.Reply) (delivery.Answer, error) {
 	text, err := reply.Encode(replies)
 	if err != nil {
 		return delivery.Answer{}, err
@@ -312,7 +320,8 @@ func (c *Client) Commit(ctx context.Context, h delivery.Held, replies ...deliver
 }
 
 // CommitAndClaim implements [delivery.Claims]. The bodies of an answer have at most 3 MB.
-func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
+func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request,
+	replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	following := requested(r)
 	// They are the commit's; what differs is refused here, as where the tables are.
 	if r.Queue != h.Queue {
@@ -327,7 +336,8 @@ func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery
 		return done, next, err
 	}
 	a, err := c.ask(ctx, http.MethodPatch, nil, document{
-		Action: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(), Next: &following, Replies: text,
+		Action: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(), Next: &following,
+		Replies: text,
 	})
 	if err != nil {
 		return done, next, err
@@ -339,12 +349,14 @@ func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery
 }
 
 // Abort implements [delivery.Claims].
-func (c *Client) Abort(ctx context.Context, h delivery.Held, reason string) (delivery.Answer, error) {
+func (c *Client) Abort(ctx context.Context, h delivery.Held,
+	reason string) (delivery.Answer, error) {
 	return c.on(ctx, "abort", h, document{Reason: reason})
 }
 
 // Settle implements [delivery.Claims].
-func (c *Client) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (delivery.Answer, error) {
+func (c *Client) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome,
+	reason string, replies ...delivery.Reply) (delivery.Answer, error) {
 	text, err := reply.Encode(replies)
 	if err != nil {
 		return delivery.Answer{}, err

@@ -78,13 +78,15 @@ func TestClaim(t *testing.T) {
 			{"seq":"9007199254740995","bodyBase64":"AP8="}],
 		"skipped":["9007199254740994","9007199254740996"],"attempt":2,"rewinds":1,"until":"2026-01-02T03:05:05Z","committed":2,
 		"unsettled":["1-x"],"detail":"why"}`))
-	got := check.Get(a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, MaxMessages: 9}))
+	got := check.Get(a.Claim(t.Context(),
+		delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, MaxMessages: 9}))
 	const first = int64(1)<<53 + 1
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	want := delivery.Answer{
 		Outcome: delivery.OK, Until: at.Add(time.Minute), Committed: 2, Detail: "why",
 		Batch: delivery.Batch{
-			Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}, From: first - 1, To: first + 3, Attempt: 2, Rewinds: 1,
+			Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}, From: first - 1, To: first + 3,
+			Attempt: 2, Rewinds: 1,
 			Messages: []cursor.Message{
 				{Queue: "q", Seq: first, ID: "a", Body: []byte(`{"n": 1.50}`), ContentType: "a/b", Attributes: map[string]string{"k": "v"}, EnqueuedAt: at},
 				{Queue: "q", Seq: first + 2, Body: []byte{0, 255}},
@@ -102,10 +104,13 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 	keys := []string{`-1.5`, `"a"`, `["2026-05-06T05:08:09.5Z",2]`}
 	var messages []string
 	for i, key := range keys {
-		messages = append(messages, fmt.Sprintf(`{"seq":%d,"id":"a","key":%s,"late":%t,"unlinked":%t,"body":1}`, i+1, key, i == 1, i == 2))
+		messages = append(messages,
+			fmt.Sprintf(`{"seq":%d,"id":"a","key":%s,"late":%t,"unlinked":%t,"body":1}`, i+1, key, i == 1,
+				i == 2))
 	}
 	a := newAPI(t,
-		says(200, strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`, 1)),
+		says(200, strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`,
+			1)),
 		says(200, strings.Replace(ok, `"to":2`, `"to":2,"messages":[{"seq":1,"key":{},"body":1}]`, 1)))
 	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
 	check.Need(t, err == nil && len(got.Messages) == len(keys), "%+v, %v", got, err)
@@ -119,8 +124,11 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 
 // TestNotThere: a consumer or a queue that is not there is the error that the tables give.
 func TestNotThere(t *testing.T) {
-	for code, want := range map[string]error{"no-consumer": delivery.ErrNoConsumer, "no-queue": cursor.ErrNoQueue} {
-		check.Fails(t, check.Err(newAPI(t, refuses(404, code, "")).List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})), want, code, want)
+	for code, want := range map[string]error{"no-consumer": delivery.ErrNoConsumer,
+		"no-queue": cursor.ErrNoQueue} {
+		check.Fails(t,
+			check.Err(newAPI(t, refuses(404, code, "")).List(t.Context(),
+				delivery.Request{Queue: "q", Consumer: "c"})), want, code, want)
 	}
 }
 
@@ -136,10 +144,12 @@ func TestFieldsThatAreWrong(t *testing.T) {
 			{`"field":"seqs[1]","index":1`, "seqs[1]", ""},
 			{`"field":"replies[2].body","index":2`, "replies[2].body", "body"},
 		} {
-			a := newAPI(t, refuses(400, string(code), fmt.Sprintf(`,"errors":[{%s,"code":%q,"detail":"is wrong"}]`, c.sent, code)))
+			a := newAPI(t, refuses(400, string(code),
+				fmt.Sprintf(`,"errors":[{%s,"code":%q,"detail":"is wrong"}]`, c.sent, code)))
 			_, err := a.Prepare(t.Context(), held)
 			var wrong *invalid.Error
-			check.That(t, errors.As(err, &wrong) && wrong.Code == code && wrong.Path() == c.path && wrong.Field == c.field,
+			check.That(t, errors.As(err, &wrong) && wrong.Code == code && wrong.Path() == c.path &&
+				wrong.Field == c.field,
 				"%s %s: %#v", code, c.sent, err)
 		}
 	}
@@ -156,7 +166,8 @@ func TestOtherProblems(t *testing.T) {
 	} {
 		_, err := newAPI(t, answer).Commit(t.Context(), held)
 		var wrong *invalid.Error
-		check.That(t, err != nil && !errors.As(err, &wrong) && !errors.Is(err, delivery.ErrNoConsumer) && !errors.Is(err, cursor.ErrNoQueue),
+		check.That(t, err != nil && !errors.As(err, &wrong) && !errors.Is(err, delivery.ErrNoConsumer) &&
+			!errors.Is(err, cursor.ErrNoQueue),
 			"%s: %v", name, err)
 		check.That(t, name == "nothing" || strings.Contains(fmt.Sprint(err), "why"), "%s: %v", name, err)
 	}
@@ -166,7 +177,8 @@ func TestNoAnswerOfTheProtocol(t *testing.T) {
 	for _, document := range []string{
 		`<html>`, ``, `7`, `{"outcome":"OK","token":"r"}`, `{"outcome":"OK","unsettled":["r"]}`, `{"outcome":"OK","from":"x"}`,
 	} {
-		_, err := newAPI(t, says(200, document)).Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
+		_, err := newAPI(t, says(200, document)).Claim(t.Context(),
+			delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
 		check.That(t, err != nil, "taken for an answer: %s", document)
 	}
 }
@@ -200,15 +212,20 @@ func TestRepeats(t *testing.T) {
 // TestCommitAndClaim: both answers; and a claim that is not the commit's consumer's is refused
 // before it is sent.
 func TestCommitAndClaim(t *testing.T) {
-	a := newAPI(t, says(200, `{"outcome":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
-	done, next, err := a.CommitAndClaim(t.Context(), held, delivery.Request{Queue: "q", Consumer: "c", ID: "s"})
-	check.That(t, err == nil && done.Token == held.Token && next.Token == (delivery.Token{N: 4, Req: "s"}) && next.To == 2,
+	a := newAPI(t,
+		says(200, `{"outcome":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
+	done, next, err := a.CommitAndClaim(t.Context(), held,
+		delivery.Request{Queue: "q", Consumer: "c", ID: "s"})
+	check.That(t, err == nil && done.Token == held.Token &&
+		next.Token == (delivery.Token{N: 4, Req: "s"}) && next.To == 2,
 		"%+v, %+v, %v", done, next, err)
 	check.Is(t, a.requests[0], `PATCH /claims {"action":"commit","queue":"q","consumer":"c","token":"3-r","next":{"request":"s"}}`)
-	for field, r := range map[string]delivery.Request{"queue": {Queue: "p", Consumer: "c"}, "consumer": {Queue: "q", Consumer: "d"}} {
+	for field, r := range map[string]delivery.Request{"queue": {Queue: "p", Consumer: "c"},
+		"consumer": {Queue: "q", Consumer: "d"}} {
 		var wrong *invalid.Error
 		_, _, err := newAPI(t).CommitAndClaim(t.Context(), held, r)
-		check.That(t, errors.As(err, &wrong) && wrong.Field == field && wrong.Code == invalid.Clash, "%s: %v", field, err)
+		check.That(t, errors.As(err, &wrong) && wrong.Field == field && wrong.Code == invalid.Clash,
+			"%s: %v", field, err)
 	}
 }
 
@@ -216,7 +233,8 @@ func TestQueues(t *testing.T) {
 	a := newAPI(t,
 		says(200, `{"status":200,"list":[{"queue":"a/1","kind":"numbered","position":"9007199254740993"}],"next":"x"}`),
 		says(200, `{"status":200,"list":[]}`),
-		refuses(400, "validation-failed", `,"errors":[{"field":"prefix","code":"too-large","detail":"begins none"}]`))
+		refuses(400, "validation-failed",
+			`,"errors":[{"field":"prefix","code":"too-large","detail":"begins none"}]`))
 	page, next := check.Get2(a.Queues(t.Context(), "a/", ""))
 	check.Is(t, fmt.Sprintf("%+v %s", page, next), "[{Name:a/1 Position:9007199254740993}] x")
 	page, next = check.Get2(a.Queues(t.Context(), "a/", next))
@@ -224,7 +242,8 @@ func TestQueues(t *testing.T) {
 	var wrong *cursor.InvalidError
 	_, _, err := a.Queues(t.Context(), "", "")
 	check.That(t, errors.As(err, &wrong) && wrong.Field == "prefix", "error %v", err)
-	want := []string{"GET /queues?limit=100&prefix=a%2F ", "GET /queues?after=x&limit=100&prefix=a%2F ", "GET /queues?limit=100 "}
+	want := []string{"GET /queues?limit=100&prefix=a%2F ",
+		"GET /queues?after=x&limit=100&prefix=a%2F ", "GET /queues?limit=100 "}
 	check.Is(t, cmp.Diff(want, a.requests), "")
 }
 
@@ -247,7 +266,8 @@ func (r *role) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 func (r *role) accepts(request *http.Request) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	good := r.used < r.given && strings.Contains(request.Header.Get("Authorization"), fmt.Sprintf("Credential=AKID%d/", r.given))
+	good := r.used < r.given &&
+		strings.Contains(request.Header.Get("Authorization"), fmt.Sprintf("Credential=AKID%d/", r.given))
 	r.used = r.given
 	return good
 }
@@ -257,7 +277,8 @@ type counted struct{ messages int }
 
 func (*counted) Name() string { return "db" }
 
-func (d *counted) Apply(ctx context.Context, b delivery.Batch, _ int64, prepare func(context.Context) error) error {
+func (d *counted) Apply(ctx context.Context, b delivery.Batch, _ int64,
+	prepare func(context.Context) error) error {
 	if err := prepare(ctx); err != nil {
 		return err
 	}
@@ -265,7 +286,8 @@ func (d *counted) Apply(ctx context.Context, b delivery.Batch, _ int64, prepare 
 	return nil
 }
 
-func (*counted) Settle(context.Context, delivery.Held, int64) (delivery.TokenOutcome, []delivery.Reply, error) {
+func (*counted) Settle(context.Context, delivery.Held,
+	int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	return "", nil, fmt.Errorf("nothing is in doubt")
 }
 
@@ -311,7 +333,8 @@ func TestConsumeOutlivesItsCredentials(t *testing.T) {
 	t.Cleanup(api.Close)
 	claims := check.Get(pullhttp.NewSigned(api.URL, "eu-west-1"))
 	db := &counted{}
-	err := pull.Consume(ctx, claims, db, "q", "c", &pull.ConsumeOptions{UntilEmpty: true, Beat: -1, Poll: time.Millisecond})
+	err := pull.Consume(ctx, claims, db, "q", "c",
+		&pull.ConsumeOptions{UntilEmpty: true, Beat: -1, Poll: time.Millisecond})
 	check.That(t, err == nil && db.messages == batches && refused <= 0,
 		"%d messages, %d requests refused, %v", db.messages, refused, err)
 }

@@ -18,7 +18,8 @@ import (
 type Effect func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error
 
 // Consume hands a queue's messages on to the database, each exactly once: see [pull.Consume].
-func (m *Markers) Consume(ctx context.Context, claims delivery.Claims, queue, consumer string, effect Effect, options *pull.ConsumeOptions) error {
+func (m *Markers) Consume(ctx context.Context, claims delivery.Claims, queue, consumer string,
+	effect Effect, options *pull.ConsumeOptions) error {
 	return pull.Consume(ctx, claims, database{m, effect}, queue, consumer, options)
 }
 
@@ -31,7 +32,8 @@ type database struct {
 var _ pull.Database = database{}
 
 // Apply implements [pull.Database].
-func (d database) Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error {
+func (d database) Apply(ctx context.Context, b delivery.Batch, committed int64,
+	prepare func(context.Context) error) error {
 	tx, err := d.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -66,7 +68,8 @@ func isEnded(ctx context.Context, err error) bool {
 
 // restored is why an effect failed: a database that has a batch already, or that lost what the
 // batch builds on, is reported as such, whatever it refused it for.
-func (d database) restored(ctx context.Context, b delivery.Batch, committed int64, failed error) error {
+func (d database) restored(ctx context.Context, b delivery.Batch, committed int64,
+	failed error) error {
 	err := d.ahead(ctx, d.db, b)
 	if err == nil {
 		err = d.Check(ctx, b.Queue, b.Consumer, committed)

@@ -46,7 +46,8 @@ const (
 //
 // Cost: a list of the queues every Poll, 100 a request over HTTP. A queue is claimed where its
 // position moved, and every 5 minutes.
-func (m *Markers) ConsumeAll(ctx context.Context, claims delivery.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) error {
+func (m *Markers) ConsumeAll(ctx context.Context, claims delivery.Claims, prefix, consumer string,
+	workers int, effect Effect, options *pull.ConsumeOptions) error {
 	run, err := newAll(m, claims, prefix, consumer, workers, effect, options)
 	if err != nil {
 		return err
@@ -103,12 +104,14 @@ type queue struct {
 	again time.Time
 }
 
-func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) (*all, error) {
+func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers int, effect Effect,
+	options *pull.ConsumeOptions) (*all, error) {
 	if err := bounds.Check("workers", workers, 1, maxWorkers); err != nil {
 		return nil, err
 	}
 	if len(prefix) > cursor.MaxQueueName {
-		return nil, invalid.New(invalid.TooLarge, "prefix", fmt.Sprintf("must have at most %d bytes: it has %d", cursor.MaxQueueName, len(prefix)))
+		return nil, invalid.New(invalid.TooLarge, "prefix",
+			fmt.Sprintf("must have at most %d bytes: it has %d", cursor.MaxQueueName, len(prefix)))
 	}
 	if err := delivery.ValidateConsumer(consumer); err != nil {
 		return nil, err
@@ -144,7 +147,8 @@ func (run *all) check() error {
 	options := run.ConsumeOptions
 	options.Observe = nil
 	options.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.markers.at(nil), "queue", run.consumer, &options)
+	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.markers.at(nil), "queue", run.consumer,
+		&options)
 	var wrong *cursor.InvalidError
 	if errors.As(err, &wrong) {
 		return err
@@ -238,11 +242,13 @@ func (run *all) consume(q *queue, position int64) {
 	}
 	err := t.take()
 	if err == nil {
-		err = pull.Consume(run.calls, turns{run.claims, run, t}, gentle{run.markers.at(run.effect), run.effects}, q.name, run.consumer, &options)
+		err = pull.Consume(run.calls, turns{run.claims, run, t},
+			gentle{run.markers.at(run.effect), run.effects}, q.name, run.consumer, &options)
 	}
 	t.give()
 	if err != nil && run.ctx.Err() == nil {
-		run.Logger.Error("the queue is not consumed", "queue", q.name, "consumer", run.consumer, "error", err)
+		run.Logger.Error("the queue is not consumed", "queue", q.name, "consumer", run.consumer, "error",
+			err)
 	} else if run.ctx.Err() != nil {
 		err = nil
 	}
@@ -316,7 +322,8 @@ func (c turns) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, 
 }
 
 // CommitAndClaim implements [delivery.Claims].
-func (c turns) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
+func (c turns) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request,
+	replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.worker.done++
 	over := c.run.ctx.Err() != nil
 	yields := c.worker.done >= turn && c.run.queued.Load() > 0
@@ -338,7 +345,8 @@ type gentle struct {
 }
 
 // Apply implements [pull.Database].
-func (g gentle) Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error {
+func (g gentle) Apply(ctx context.Context, b delivery.Batch, committed int64,
+	prepare func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.effects, cancel)()

@@ -53,7 +53,8 @@ type counted struct {
 	lists, claims atomic.Int64
 }
 
-func (c *counted) Queues(ctx context.Context, prefix, after string) ([]delivery.Queue, string, error) {
+func (c *counted) Queues(ctx context.Context,
+	prefix, after string) ([]delivery.Queue, string, error) {
 	c.lists.Add(1)
 	return c.Claims.Queues(ctx, prefix, after)
 }
@@ -70,7 +71,8 @@ func inFleet(t *testing.T, test func(f *fleet)) {
 		db := servers[0].open(t)
 		check.OK(t, sqlmarker.Install(t.Context(), db, servers[0].dialect))
 		m := check.Get(sqlmarker.Open(t.Context(), db, servers[0].dialect, "stack 1"))
-		check.Get(db.ExecContext(t.Context(), "CREATE TABLE books (queue TEXT NOT NULL, seq INTEGER NOT NULL)"))
+		check.Get(db.ExecContext(t.Context(),
+			"CREATE TABLE books (queue TEXT NOT NULL, seq INTEGER NOT NULL)"))
 		f := &fleet{T: t, Markers: m, db: db, logs: &lockedBuffer{}}
 		f.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
 		f.d = check.Get(delivery.New(delivery.NewMemory(), f.sorter, nil))
@@ -84,7 +86,8 @@ func inFleet(t *testing.T, test func(f *fleet)) {
 func (f *fleet) put(queue string, first, last int64) {
 	f.Helper()
 	for seq := first; seq <= last; seq++ {
-		check.OK(f, f.sorter.Put(f.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err)
+		check.OK(f,
+			f.sorter.Put(f.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err)
 	}
 }
 
@@ -99,7 +102,8 @@ func (f *fleet) options() *pull.ConsumeOptions {
 // enter writes a batch into the books.
 func enter(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
 	for _, m := range b.Messages {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO books (queue, seq) VALUES (?, ?)", b.Queue, m.Seq); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO books (queue, seq) VALUES (?, ?)", b.Queue,
+			m.Seq); err != nil {
 			return err
 		}
 	}
@@ -144,7 +148,8 @@ func (f *fleet) logged(parts ...string) {
 }
 
 // start starts a copy that runs until the returned function ends it, which returns its error.
-func (f *fleet) start(workers int, effect sqlmarker.Effect, o *pull.ConsumeOptions) (stop func() error) {
+func (f *fleet) start(workers int, effect sqlmarker.Effect,
+	o *pull.ConsumeOptions) (stop func() error) {
 	ctx, cancel := context.WithCancel(f.Context())
 	o.UntilEmpty = false
 	ended := make(chan error, 1)
@@ -172,7 +177,8 @@ func TestConsumeLogsWhatItWaitsFor(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.put("a/1", 1, 1)
 		check.OK(f, f.claims.Create(f.Context(), "a/1", "c"))
-		check.Get(f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: "other", Lease: 41 * time.Second}))
+		check.Get(f.claims.Claim(f.Context(),
+			delivery.Request{Queue: "a/1", Consumer: "c", ID: "other", Lease: 41 * time.Second}))
 		check.OK(f, f.Consume(f.Context(), f.claims, "a/1", "c", enter, f.options()))
 		f.logged("waits for the claim of another process", "queue=a/1", "outcome=BUSY", "ends_in=41s")
 		check.Is(f, strings.Count(f.logs.String(), "\n"), 1, f.logs.String())
@@ -228,7 +234,8 @@ func TestConsumeAllIsQuiet(t *testing.T) {
 		// The claim without a consumer, the first one, and the one of nothing.
 		lists, claims := f.claims.lists.Load(), f.claims.claims.Load()
 		check.That(f, lists <= 61 && claims <= 30, "%d lists and %d claims of 10 queues", lists, claims)
-		check.Get(f.d.Operate(f.Context(), delivery.Order{Kind: "rewind", Queue: "a/1", Consumer: "c", Reason: "again", Start: delivery.At(1)}))
+		check.Get(f.d.Operate(f.Context(), delivery.Order{Kind: "rewind", Queue: "a/1", Consumer: "c",
+			Reason: "again", Start: delivery.At(1)}))
 		bubble.Sleep(5 * time.Minute)
 		_ = stop()
 		check.Is(f, len(f.books()), 11)
@@ -281,12 +288,13 @@ func TestConsumeAllReturnsWhatEndedAQueue(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.put("a/bad", 1, 1)
 		f.put("a/good", 1, 1)
-		err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
-			if b.Queue == "a/bad" {
-				return tx.Rollback()
-			}
-			return enter(ctx, tx, b)
-		}, f.options())
+		err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1,
+			func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+				if b.Queue == "a/bad" {
+					return tx.Rollback()
+				}
+				return enter(ctx, tx, b)
+			}, f.options())
 		check.That(f, errors.Is(err, pull.ErrEnded) && strings.Contains(err.Error(), `"a/bad"`),
 			"error %v", err)
 		f.has("a/good 1")
@@ -298,7 +306,8 @@ func TestItLogsTheClaimOfAKilledProcess(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.put("a/1", 1, 1)
 		check.OK(f, f.claims.Create(f.Context(), "a/1", "c"))
-		a := check.Get(f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second}))
+		a := check.Get(f.claims.Claim(f.Context(),
+			delivery.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second}))
 		check.Is(f, a.Outcome, delivery.OK)
 		began := time.Now()
 		check.OK(f, f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, enter, f.options()))
@@ -334,7 +343,8 @@ func (c *holding) Claim(ctx context.Context, r delivery.Request) (delivery.Answe
 	return a, err
 }
 
-func (c *holding) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
+func (c *holding) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request,
+	replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)
 	c.note(h.Queue, next.Outcome == delivery.OK)
 	return done, next, err

@@ -39,7 +39,8 @@ func accounts() int {
 }
 
 // onServer are the parts on the tables of a suffix, with the fast clock.
-func onServer(endpoint, suffix string, began time.Time) (*delivery.Deliverer, *cursor.Sorter, error) {
+func onServer(endpoint, suffix string,
+	began time.Time) (*delivery.Deliverer, *cursor.Sorter, error) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
 	if err != nil {
 		return nil, nil, err
@@ -53,12 +54,14 @@ func onServer(endpoint, suffix string, began time.Time) (*delivery.Deliverer, *c
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := delivery.New(delivery.NewDynamo(client, consumerTables(suffix)), sorter, &delivery.Options{Now: clock})
+	d, err := delivery.New(delivery.NewDynamo(client, consumerTables(suffix)), sorter,
+		&delivery.Options{Now: clock})
 	return d, sorter, err
 }
 
 func queueTables(suffix string) cursor.Names {
-	return cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
+	return cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix,
+		Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
 }
 
 func consumerTables(suffix string) delivery.Names {
@@ -93,7 +96,8 @@ func runCopy(endpoint, suffix, source, nanos string) error {
 	return markers.ConsumeAll(ctx, mortal.AtRandom(claims), "a/", "c", 4,
 		func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
 			for _, m := range b.Messages {
-				if _, err := tx.ExecContext(ctx, "INSERT INTO books (queue, seq) VALUES ($1, $2)", b.Queue, m.Seq); err != nil {
+				if _, err := tx.ExecContext(ctx, "INSERT INTO books (queue, seq) VALUES ($1, $2)", b.Queue,
+					m.Seq); err != nil {
 					return err
 				}
 			}
@@ -110,16 +114,19 @@ func runCopy(endpoint, suffix, source, nanos string) error {
 // ACCOUNTS=2000 in the environment runs it with 20,000 messages.
 func TestTwoProcessesKilledAtRandom(t *testing.T) {
 	const each, kills = 10, 4
-	endpoint, suffix, source := ddbtest.Endpoint(t, ddbtest.Servers(t)[0]), ddbtest.Suffix(), localpg.ForTest(t)
+	endpoint, suffix, source := ddbtest.Endpoint(t, ddbtest.Servers(t)[0]), ddbtest.Suffix(),
+		localpg.ForTest(t)
 	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: endpoint}))
 	queues := queueTables(suffix)
 	definitions := append(queues.Tables(), queues.ArrivalsTable())
-	check.OK(t, table.Create(t.Context(), client, append(definitions, consumerTables(suffix).Tables()...)...))
+	check.OK(t,
+		table.Create(t.Context(), client, append(definitions, consumerTables(suffix).Tables()...)...))
 	began := time.Now()
 	d, sorter := check.Get2(onServer(endpoint, suffix, began))
 	db := opened(t, "pgx", source)
 	check.OK(t, sqlmarker.Install(t.Context(), db, sqlmarker.PostgreSQL))
-	check.Get(db.ExecContext(t.Context(), "CREATE TABLE books (line SERIAL, queue TEXT NOT NULL, seq INTEGER NOT NULL)"))
+	check.Get(db.ExecContext(t.Context(),
+		"CREATE TABLE books (line SERIAL, queue TEXT NOT NULL, seq INTEGER NOT NULL)"))
 	copies := mortal.Keep(t.Context(), mortal.Plan{
 		Arguments: []string{"copy", endpoint, suffix, source, strconv.FormatInt(began.UnixNano(), 10)},
 		Copies:    2, Kills: kills, OneStepIn: 150,
@@ -128,7 +135,8 @@ func TestTwoProcessesKilledAtRandom(t *testing.T) {
 	for n := range accounts() {
 		var messages []cursor.Message
 		for seq := int64(each); seq > 0; seq-- { // out of order
-			messages = append(messages, cursor.Message{Queue: fmt.Sprintf("a/%04d", n), Seq: seq, Body: []byte("1")})
+			messages = append(messages,
+				cursor.Message{Queue: fmt.Sprintf("a/%04d", n), Seq: seq, Body: []byte("1")})
 		}
 		for _, r := range sorter.Put(t.Context(), messages...) {
 			if r.Err != nil {
@@ -142,7 +150,8 @@ func TestTwoProcessesKilledAtRandom(t *testing.T) {
 		return lines >= accounts()*each && copies.Killed() >= kills, lines
 	})
 	copies.Close()
-	t.Logf("%d accounts, %d messages: %v, %d copies killed", accounts(), accounts()*each, time.Since(began), copies.Killed())
+	t.Logf("%d accounts, %d messages: %v, %d copies killed", accounts(), accounts()*each,
+		time.Since(began), copies.Killed())
 	rows := check.Get(db.QueryContext(t.Context(), "SELECT queue, seq FROM books ORDER BY line"))
 	defer rows.Close()
 	next := map[string]int64{}

@@ -29,7 +29,8 @@ type flaky struct {
 
 var errAway = errors.New("no answer")
 
-func (f *flaky) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
+func (f *flaky) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request,
+	replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	if f.commits++; f.commits%4 == 1 {
 		return done, next, errAway
 	}
@@ -53,7 +54,8 @@ func (f *flaky) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, 
 func TestItSaysWhatItWasAt(t *testing.T) {
 	onTables(t, 1, func(b *bench, tb *tables) {
 		err := b.Consume(b.Context(), tb.puller(0), "q", "nobody", book, tb.options())
-		check.That(b, errors.Is(err, delivery.ErrNoConsumer) && err.Error() == `consumer "nobody" of queue "q": no such consumer`,
+		check.That(b, errors.Is(err, delivery.ErrNoConsumer) &&
+			err.Error() == `consumer "nobody" of queue "q": no such consumer`,
 			"error %v", err)
 
 		for name, c := range map[string]struct {
@@ -137,7 +139,8 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 		check.Fails(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o), errBlocked)
 		b.booked(1, 2)
 		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
-		check.That(b, err == nil && c.State == delivery.Blocked && c.Delivered == 2 && c.Error == "panic: no such account" && tries == 5,
+		check.That(b, err == nil && c.State == delivery.Blocked && c.Delivered == 2 &&
+			c.Error == "panic: no such account" && tries == 5,
 			"%+v, %v, after %d tries", c, err, tries)
 	})
 }
@@ -193,14 +196,17 @@ func TestARestoredDatabaseStops(t *testing.T) {
 		b.exec("DELETE FROM streamsort_markers WHERE number = 2")
 		var restored *pull.RestoredError
 		err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options())
-		check.Need(b, errors.As(err, &restored) && restored.Last == 1 && restored.Committed == 2, "%v", err)
+		check.Need(b, errors.As(err, &restored) && restored.Last == 1 && restored.Committed == 2, "%v",
+			err)
 		tb.put(3, 3)
 		err = b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options())
 		check.Need(b, errors.As(err, &restored), "error %v, with a message that waits", err)
 		b.booked(1)
 		// An operator sets the consumer back, and gives the word.
 		tb.now = tb.now.Add(time.Hour)
-		check.Get(tb.deliverer(0).Operate(b.Context(), delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "restored", Start: delivery.At(2)}))
+		check.Get(tb.deliverer(0).Operate(b.Context(),
+			delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "restored",
+				Start: delivery.At(2)}))
 		check.OK(b, b.Acknowledge(b.Context(), "q", "c", restored.Committed))
 		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()))
 		b.booked(1, 2, 3)
@@ -228,7 +234,8 @@ type beats struct {
 	beaten chan struct{}
 }
 
-func (c *beats) Extend(ctx context.Context, h delivery.Held, lease time.Duration) (delivery.Answer, error) {
+func (c *beats) Extend(ctx context.Context, h delivery.Held,
+	lease time.Duration) (delivery.Answer, error) {
 	a, err := c.Claims.Extend(ctx, h, lease)
 	select {
 	case c.beaten <- struct{}{}:
@@ -282,11 +289,13 @@ func TestRestoredTables(t *testing.T) {
 		restored := newTables(b.T, 5) // to before the consumer began
 		var ahead *pull.AheadError
 		err := b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options())
-		check.Need(b, errors.As(err, &ahead) && ahead.To == 3 && ahead.From == 0 && ahead.Queue == "q" && ahead.Consumer == "c",
+		check.Need(b, errors.As(err, &ahead) && ahead.To == 3 && ahead.From == 0 && ahead.Queue == "q" &&
+			ahead.Consumer == "c",
 			"%v; want that the database is at 3", err)
 		b.booked(1, 2, 3)
 
-		order := delivery.Order{Kind: "rewind", Start: delivery.At(ahead.To + 1), Queue: "q", Consumer: "c", Reason: "the tables were restored"}
+		order := delivery.Order{Kind: "rewind", Start: delivery.At(ahead.To + 1), Queue: "q",
+			Consumer: "c", Reason: "the tables were restored"}
 		check.Get(restored.deliverer(0).Operate(b.Context(), order))
 		check.OK(b, b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options()))
 		b.booked(1, 2, 3, 4, 5)
@@ -316,7 +325,8 @@ func TestAnEffectThatFailsByARestore(t *testing.T) {
 		before.put(4, 4)
 		err = b.Consume(b.Context(), before.puller(0), "q", "c", refuse, atOnce(before.options()))
 		check.Fails(b, err, refused)
-		check.That(b, errors.As(err, &lost) && lost.Last == 0 && lost.Committed > 0, "%v; want what is lost", err)
+		check.That(b, errors.As(err, &lost) && lost.Last == 0 && lost.Committed > 0,
+			"%v; want what is lost", err)
 	})
 }
 
@@ -324,7 +334,8 @@ func TestAnEffectThatFailsByARestore(t *testing.T) {
 func TestThePlaceOfAMarker(t *testing.T) {
 	onEach(t, func(b *bench) {
 		batch := func(n, rewinds, from, to int64) delivery.Batch {
-			return delivery.Batch{Queue: "q", Consumer: "c", Token: delivery.Token{N: n, Req: "r"}, Rewinds: rewinds, From: from, To: to}
+			return delivery.Batch{Queue: "q", Consumer: "c", Token: delivery.Token{N: n, Req: "r"},
+				Rewinds: rewinds, From: from, To: to}
 		}
 		for _, c := range []struct {
 			batch delivery.Batch
@@ -389,7 +400,8 @@ func TestATakenOverClaimIsNoRestore(t *testing.T) {
 // answering books each message, and answers it to queue x.
 func answering(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
 	for _, m := range b.Messages {
-		if err := b.Reply(delivery.Reply{Queue: "x", Body: fmt.Appendf(nil, "re %d", m.Seq)}); err != nil {
+		if err := b.Reply(delivery.Reply{Queue: "x",
+			Body: fmt.Appendf(nil, "re %d", m.Seq)}); err != nil {
 			return err
 		}
 	}
@@ -409,7 +421,8 @@ func (tb *tables) answered(want ...string) {
 func TestEachMessageIsAnsweredOnce(t *testing.T) {
 	onTables(t, 5, func(b *bench, tb *tables) {
 		// Every third prepare and every second commit is not answered.
-		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", answering, tb.options()))
+		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", answering,
+			tb.options()))
 		b.booked(1, 2, 3, 4, 5)
 		tb.answered("re 1", "re 2", "re 3", "re 4", "re 5")
 	})
@@ -426,7 +439,8 @@ func TestSettleSendsReplies(t *testing.T) {
 				want := []string{"re 1", "re 2"}
 				if committed {
 					tx := b.begin()
-					check.OK(b, b.Mark(b.Context(), tx, a.Batch, 0, delivery.Reply{Queue: "x", Body: []byte("of the dead")}))
+					check.OK(b,
+						b.Mark(b.Context(), tx, a.Batch, 0, delivery.Reply{Queue: "x", Body: []byte("of the dead")}))
 					check.OK(b, tx.Commit())
 					want[0] = "of the dead"
 				}

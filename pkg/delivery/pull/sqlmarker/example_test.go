@@ -31,14 +31,16 @@ func Example() {
 	claims, err := delivery.NewClaims(deliverer, nil)
 	check(err)
 	for _, seq := range []int64{2, 3, 1} { // they come out of order
-		err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Append(nil, "order ", seq)})[0].Err
+		err := sorter.Put(ctx,
+			cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Append(nil, "order ", seq)})[0].Err
 		check(err)
 	}
 
 	folder, err := os.MkdirTemp("", "example")
 	check(err)
 	defer func() { _ = os.RemoveAll(folder) }()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "ledger.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "ledger.db")+
+		"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
 	check(sqlmarker.Install(ctx, db, sqlmarker.SQLite))
@@ -47,17 +49,19 @@ func Example() {
 	_, err = db.ExecContext(ctx, "CREATE TABLE ledger (entry TEXT NOT NULL)")
 	check(err)
 
-	err = markers.ConsumeAll(ctx, claims, "orders", "ledger", 8, func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
-		for _, m := range b.Messages {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO ledger (entry) VALUES (?)", string(m.Body)); err != nil {
-				return err
+	err = markers.ConsumeAll(ctx, claims, "orders", "ledger", 8,
+		func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+			for _, m := range b.Messages {
+				if _, err := tx.ExecContext(ctx, "INSERT INTO ledger (entry) VALUES (?)",
+					string(m.Body)); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}, &pull.ConsumeOptions{
-		Lease:      30 * time.Second, // a killed process's claims wait so long: the least there is
-		UntilEmpty: true,             // this example ends
-	})
+			return nil
+		}, &pull.ConsumeOptions{
+			Lease:      30 * time.Second, // a killed process's claims wait so long: the least there is
+			UntilEmpty: true,             // this example ends
+		})
 	check(err)
 
 	rows, err := db.QueryContext(ctx, "SELECT entry FROM ledger")

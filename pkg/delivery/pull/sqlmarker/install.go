@@ -31,7 +31,8 @@ func Install(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	}
 	random := make([]byte, 6)
 	_, _ = rand.Read(random) // never fails
-	if _, err := db.ExecContext(ctx, dialect.SetVersion, layout, hex.EncodeToString(random)); err != nil {
+	if _, err := db.ExecContext(ctx, dialect.SetVersion, layout,
+		hex.EncodeToString(random)); err != nil {
 		return fmt.Errorf("install the marker tables: %w", err)
 	}
 	return nil

@@ -46,7 +46,8 @@ const MaxStack = 200
 // both versions where they are of another one.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect, stack string) (*Markers, error) {
 	if len(stack) == 0 || len(stack) > MaxStack {
-		return nil, invalid.New(invalid.TextCode(stack, MaxStack), "stack", fmt.Sprintf("must have 1 to %d bytes", MaxStack))
+		return nil, invalid.New(invalid.TextCode(stack, MaxStack), "stack",
+			fmt.Sprintf("must have 1 to %d bytes", MaxStack))
 	}
 	var version int
 	m := &Markers{db: db, dialect: dialect, stack: stack}
@@ -55,7 +56,8 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect, stack string) (*Mark
 	case err != nil:
 		return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
 	case version != layout:
-		return nil, fmt.Errorf("the marker tables have version %d, and this program needs %d", version, layout)
+		return nil, fmt.Errorf("the marker tables have version %d, and this program needs %d", version,
+			layout)
 	}
 	return m, nil
 }
@@ -119,7 +121,8 @@ type querier interface {
 // before, and the consumer was not set back since.
 func (m *Markers) ahead(ctx context.Context, in querier, b delivery.Batch) error {
 	var rewinds, upTo int64
-	err := in.QueryRowContext(ctx, m.dialect.Place, m.key(b.Queue, b.Consumer)...).Scan(&rewinds, &upTo)
+	err := in.QueryRowContext(ctx, m.dialect.Place, m.key(b.Queue, b.Consumer)...).Scan(&rewinds,
+		&upTo)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -144,7 +147,8 @@ func (m *Markers) ahead(ctx context.Context, in querier, b delivery.Batch) error
 // Lost response of the transaction's commit: settle. Another settled the claim first: ErrSettled,
 // or, where both are under way, one of us waits for the other. We die right after: the transaction
 // is rolled back.
-func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b delivery.Batch, committed int64, replies ...delivery.Reply) error {
+func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b delivery.Batch, committed int64,
+	replies ...delivery.Reply) error {
 	text, err := encodeReplies(replies)
 	if err != nil {
 		return err
@@ -156,7 +160,8 @@ func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b delivery.Batch, commit
 	if err := m.floor(ctx, tx, h, committed); err != nil {
 		return err
 	}
-	done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(delivery.Committed), text, b.Rewinds, b.To)...)
+	done, err := tx.ExecContext(ctx, m.dialect.Insert,
+		append(m.whole(h), string(delivery.Committed), text, b.Rewinds, b.To)...)
 	if err != nil {
 		return fmt.Errorf("marker: %w", err)
 	}
@@ -176,7 +181,8 @@ func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b delivery.Batch, commit
 //
 // Lost response: the repeat reads what stands there. Another settles at once: both read the same.
 // We die right after: the next caller reads it.
-func (m *Markers) Settle(ctx context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
+func (m *Markers) Settle(ctx context.Context, h delivery.Held,
+	committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	tx, err := m.db.BeginTx(ctx, nil)
 	if err != nil {
 		return "", nil, fmt.Errorf("settle: %w", err)
@@ -185,12 +191,14 @@ func (m *Markers) Settle(ctx context.Context, h delivery.Held, committed int64) 
 	if err := m.floor(ctx, tx, h, committed); err != nil {
 		return "", nil, err
 	}
-	if _, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(delivery.Aborted), sql.NullString{}, 0, -1)...); err != nil {
+	if _, err := tx.ExecContext(ctx, m.dialect.Insert,
+		append(m.whole(h), string(delivery.Aborted), sql.NullString{}, 0, -1)...); err != nil {
 		return "", nil, fmt.Errorf("settle: %w", err)
 	}
 	var outcome string
 	var text sql.NullString
-	if err := tx.QueryRowContext(ctx, m.dialect.Outcome, m.whole(h)...).Scan(&outcome, &text); err != nil {
+	if err := tx.QueryRowContext(ctx, m.dialect.Outcome, m.whole(h)...).Scan(&outcome,
+		&text); err != nil {
 		return "", nil, fmt.Errorf("settle: %w", err)
 	}
 	if err := tx.Commit(); err != nil {

@@ -177,7 +177,8 @@ func TestNotInstalled(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
-			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), sqlmarker.ErrNotInstalled)
+			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")),
+				sqlmarker.ErrNotInstalled)
 			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			for _, version := range []int{3, 5} {
 				set := fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)
@@ -205,7 +206,8 @@ type server struct {
 // servers are the databases that every test runs on.
 var servers = []server{
 	{"sqlite", sqlmarker.SQLite, func(t *testing.T) *sql.DB {
-		return opened(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "test.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+		return opened(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "test.db")+
+			"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
 	}},
 }
 
@@ -280,7 +282,8 @@ func onTables(t *testing.T, messages int64, test func(*bench, *tables)) {
 
 func newTables(t *testing.T, messages int64) *tables {
 	t.Helper()
-	tb := &tables{T: t, queues: cursor.NewMemory(), store: delivery.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	tb := &tables{T: t, queues: cursor.NewMemory(), store: delivery.NewMemory(),
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	tb.put(1, messages)
 	check.Get(tb.deliverer(0).Create(t.Context(), "q", "c", delivery.First))
 	return tb
@@ -295,7 +298,8 @@ func (tb *tables) put(first, last int64) {
 	tb.Helper()
 	s := tb.sorter()
 	for seq := first; seq <= last; seq++ {
-		check.OK(tb, s.Put(tb.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)})[0].Err)
+		check.OK(tb,
+			s.Put(tb.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)})[0].Err)
 	}
 }
 
@@ -303,7 +307,8 @@ func (tb *tables) put(first, last int64) {
 func (tb *tables) deliverer(skew time.Duration) *delivery.Deliverer {
 	tb.Helper()
 	clock := func() time.Time { return tb.now.Add(skew) }
-	return check.Get(delivery.New(tb.store, tb.sorter(), &delivery.Options{Lease: 30 * time.Second, Now: clock}))
+	return check.Get(delivery.New(tb.store, tb.sorter(),
+		&delivery.Options{Lease: 30 * time.Second, Now: clock}))
 }
 
 func (tb *tables) puller(skew time.Duration) delivery.Claims {
@@ -314,11 +319,13 @@ func (tb *tables) puller(skew time.Duration) delivery.Claims {
 // claim claims n messages.
 func (tb *tables) claim(p delivery.Claims, id string, n int) delivery.Answer {
 	tb.Helper()
-	return check.Get(p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n}))
+	return check.Get(p.Claim(tb.Context(),
+		delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n}))
 }
 
 // is checks an answer.
-func (tb *tables) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) delivery.Answer {
+func (tb *tables) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer,
+	error) delivery.Answer {
 	return func(a delivery.Answer, err error) delivery.Answer {
 		tb.Helper()
 		check.That(tb, err == nil && a.Outcome == want && a.Reason == strings.Join(reason, ""),
@@ -330,7 +337,8 @@ func (tb *tables) is(what string, want delivery.Outcome, reason ...string) func(
 // book is an effect: it writes down each message.
 func book(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
 	for _, m := range b.Messages {
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO effects (n) VALUES (%d)", m.Seq)); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			fmt.Sprintf("INSERT INTO effects (n) VALUES (%d)", m.Seq)); err != nil {
 			return err
 		}
 	}
@@ -391,7 +399,8 @@ func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
 	onTables(t, 1, func(b *bench, tb *tables) {
 		p, q := tb.puller(0), tb.puller(0)
 		h := tb.claim(p, "same", 1).Held()
-		if again := tb.claim(q, "same", 1); again.Held() != h || again.Outcome != delivery.OK || len(again.Messages) != 1 {
+		if again := tb.claim(q, "same", 1); again.Held() != h || again.Outcome != delivery.OK ||
+			len(again.Messages) != 1 {
 			b.Fatalf("the same request: %+v", again)
 		}
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))

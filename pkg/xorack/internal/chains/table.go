@@ -25,17 +25,20 @@ func (t *Table) Op(name string) ddb.Op { return ddb.Op{Op: name, Table: t.Defini
 func (t *Table) Key(tag string) ddb.Item { return ddb.Fields{Tag: ddb.Text(tag)}.Item() }
 
 // Upsert changes the item under a tag, or makes it, if the condition holds.
-func (t *Table) Upsert(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (ddb.Item, bool, error) {
+func (t *Table) Upsert(ctx context.Context, op, tag string, condition ddb.Cond,
+	do ...ddb.Action) (ddb.Item, bool, error) {
 	return t.do(ctx, op, tag, ddb.And(condition, ddb.Or(Version.Missing(), isKnown)),
 		append(do, Version.SetIfMissing(ddb.Int(Layout))))
 }
 
 // Update changes the item under a tag, if it is there and the condition holds.
-func (t *Table) Update(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (ddb.Item, bool, error) {
+func (t *Table) Update(ctx context.Context, op, tag string, condition ddb.Cond,
+	do ...ddb.Action) (ddb.Item, bool, error) {
 	return t.do(ctx, op, tag, ddb.And(condition, isKnown), do)
 }
 
-func (t *Table) do(ctx context.Context, op, tag string, condition ddb.Cond, do []ddb.Action) (ddb.Item, bool, error) {
+func (t *Table) do(ctx context.Context, op, tag string, condition ddb.Cond,
+	do []ddb.Action) (ddb.Item, bool, error) {
 	a, err := t.Engine.Do(ctx, ddb.Update{Op: t.Op(op), Key: t.Key(tag), If: condition, Do: do})
 	return a.Item, a.Held, err
 }

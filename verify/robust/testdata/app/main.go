@@ -23,13 +23,16 @@ func main() {
 	if err := streamsort.Build("dist", architecture, "./consumer"); err != nil {
 		log.Fatal(err)
 	}
-	orders, err := streamsort.New(stack, "Orders", &streamsort.Props{Binaries: "dist", Architecture: architecture, Removal: streamsort.Destroy})
+	orders, err := streamsort.New(stack, "Orders",
+		&streamsort.Props{Binaries: "dist", Architecture: architecture, Removal: streamsort.Destroy})
 	if err != nil {
 		log.Fatal(err)
 	}
 	books := awslambda.NewFunction(stack, jsii.String("Books"), &awslambda.FunctionProps{
-		FunctionName: jsii.String("books"), Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: jsii.String("bootstrap"), Architecture: processor,
-		Code: awslambda.Code_FromAsset(jsii.String("dist/consumer"), nil), Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
+		FunctionName: jsii.String("books"), Runtime: awslambda.Runtime_PROVIDED_AL2023(),
+		Handler: jsii.String("bootstrap"), Architecture: processor,
+		Code:    awslambda.Code_FromAsset(jsii.String("dist/consumer"), nil),
+		Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
 	})
 	if err := orders.AddConsumer("Books", books, streamsort.Consumer{Name: "books"}); err != nil {
 		log.Fatal(err)

@@ -23,7 +23,10 @@ func main() {
 	}
 	charged := 0
 	for range 2 {
-		if _, err := payments.Once(context.Background(), "order-1", func(context.Context) (int, error) { charged++; return charged, nil }); err != nil {
+		if _, err := payments.Once(context.Background(), "order-1", func(context.Context) (int, error) {
+			charged++
+			return charged, nil
+		}); err != nil {
 			log.Fatal(err)
 		}
 	}

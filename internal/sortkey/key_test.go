@@ -57,12 +57,15 @@ func ExampleKeyType_Key() {
 		fmt.Printf("%s %s\n", key.JSON(), events[key])
 	}
 	_, err = keys.Key("2023-11-14 22:13:20", "customer.created")
-	fmt.Println(err)
-	// Output: time,rank(*.created|*|*.deleted) ["2023-11-14T22:13:19.5Z",2] customer.deleted
-	// ["2023-11-14T22:13:20Z",0] customer.subscription.created ["2023-11-14T22:13:20Z",1]
-	// customer.subscription.updated ["2023-11-14T22:13:20Z",2] customer.subscription.deleted key part
-	// 1 of 2 must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds;
-	// the type utc takes it
+	fmt.Println(strings.Replace(err.Error(), ", or", ",\nor", 1))
+	// Output:
+	// time,rank(*.created|*|*.deleted)
+	// ["2023-11-14T22:13:19.5Z",2] customer.deleted
+	// ["2023-11-14T22:13:20Z",0] customer.subscription.created
+	// ["2023-11-14T22:13:20Z",1] customer.subscription.updated
+	// ["2023-11-14T22:13:20Z",2] customer.subscription.deleted
+	// key part 1 of 2 must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z,
+	// or Unix seconds; the type utc takes it
 }
 
 // keyOf is the key of a JSON value.

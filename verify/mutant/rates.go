@@ -98,7 +98,8 @@ func (r rates) fell(before rates) error {
 	return errors.Join(errs...)
 }
 
-// deployed are the folders of the packages that functions are built from, ours or a user's.
+// deployed are the folders of the packages that functions are built from, ours or a user's. Kits of
+// tests are none.
 func deployed(root string) ([]string, error) {
 	listed, err := output(root, "go", "list", "-deps", "-f",
 		"{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./functions/...", "./pkg/...")
@@ -111,7 +112,9 @@ func deployed(root string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		folders = append(folders, filepath.ToSlash(from))
+		if !strings.HasSuffix(from, "test") {
+			folders = append(folders, filepath.ToSlash(from))
+		}
 	}
 	return folders, nil
 }
@@ -219,7 +222,8 @@ func tryChanged(root, base string, until time.Time, out io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// changedLines are the numbers of the lines that differ from the base, by file.
+// changedLines are the numbers of the lines that differ from the base, by file. What was only broken
+// into lines anew does not differ.
 func changedLines(root, base string) (map[string][]int, error) {
 	diff, err := output(root, "git", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames",
 		"--relative", "--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")
@@ -227,22 +231,32 @@ func changedLines(root, base string) (map[string][]int, error) {
 		return nil, err
 	}
 	lines, file := map[string][]int{}, ""
-	for line := range strings.Lines(diff) {
-		if name, ok := strings.CutPrefix(line, "+++ b/"); ok {
+	for part := range strings.SplitSeq(diff, "\n@@ ") {
+		part, next, _ := strings.Cut(part, "diff --git ")
+		hunk := hunkLine.FindStringSubmatch(part)
+		if hunk != nil && !strings.HasSuffix(file, "_test.go") && !onlyBroken(part) {
+			first, _ := strconv.Atoi(hunk[1])
+			n, _ := strconv.Atoi(cmp.Or(hunk[2], "1"))
+			for i := range max(n, 1) { // where lines went, the one that they stood behind
+				lines[file] = append(lines[file], first+i)
+			}
+		}
+		if _, name, ok := strings.Cut(next, "\n+++ b/"); ok {
 			file = strings.TrimSpace(name)
-		}
-		hunk := hunkLine.FindStringSubmatch(line)
-		if hunk == nil || strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		first, _ := strconv.Atoi(hunk[1])
-		n, _ := strconv.Atoi(cmp.Or(hunk[2], "1"))
-		for i := range max(n, 1) { // where lines went, the one that they stood behind
-			lines[file] = append(lines[file], first+i)
 		}
 	}
 	return lines, nil
 }
 
+// onlyBroken says whether the lines that a hunk takes and those that it gives have the same text.
+func onlyBroken(hunk string) bool {
+	text := map[byte]string{}
+	_, body, _ := strings.Cut(hunk, "\n")
+	for line := range strings.Lines(body) {
+		text[line[0]] += strings.Join(strings.Fields(line[1:]), "")
+	}
+	return text['-'] == text['+']
+}
+
 // hunkLine has the first of the new lines, and how many there are, where it is not one.
-var hunkLine = regexp.MustCompile(`^@@ \S+ \+(\d+)(?:,(\d+))? @@`)
+var hunkLine = regexp.MustCompile(`^\S+ \+(\d+)(?:,(\d+))? @@`)

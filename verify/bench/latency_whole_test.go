@@ -86,7 +86,7 @@ func BenchmarkLatency(b *testing.B) {
 	write := middle(streamed, func(j journey) time.Duration { return j.wrote })
 	read := middle(streamed, func(j journey) time.Duration { return j.read })
 	put, deliver := middle(streamed, journey.put), middle(streamed, journey.deliver)
-	const streams = "the local stack asks its streams every 50 ms, and every 250 ms where nothing came; AWS does so 4 times a second, by its documentation"
+	const streams = "the local stack asks its streams every 50 ms, and every 250 ms where nothing came. AWS asks 4 times a second, by its documentation"
 	const calls = "Lambda is asked to call process before the put is answered, and the call is made when it has answered that"
 	for _, step := range []struct {
 		name string

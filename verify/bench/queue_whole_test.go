@@ -66,7 +66,7 @@ func BenchmarkQueue(b *testing.B) {
 	m := &measured{b, figures.Table{
 		Title: "Messages a second of one queue",
 		About: fmt.Sprintf("By the library, in turn with %d writers' bare conditional puts to one partition of DynamoDB Local, %d times %v each. "+
-			"The limit is what those puts would store: a request a message and a move for all, or two requests for a hundred in one item.", writers, rounds, each),
+			"The limit is what those puts would store. It is a request a message and a move for all, or two requests for a hundred in one item.", writers, rounds, each),
 		Case: "what", Others: []string{"bare conditional puts", "on AWS, by a partition's units",
 			"SQS FIFO on AWS, a message group"},
 	}}

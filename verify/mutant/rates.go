@@ -222,8 +222,8 @@ func tryChanged(root, base string, until time.Time, out io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// changedLines are the numbers of the lines that differ from the base, by file. What was only broken
-// into lines anew does not differ.
+// changedLines are the numbers of the lines that differ from the base, by file. What was only
+// broken into lines anew does not differ.
 func changedLines(root, base string) (map[string][]int, error) {
 	diff, err := output(root, "git", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames",
 		"--relative", "--src-prefix=a/", "--dst-prefix=b/", base, "--", "*.go")

@@ -15,8 +15,8 @@ func acking() Table {
 	t := Table{
 		Title: titleAcks,
 		About: "Workers that finish the edges of one chain at once, from its creation to its seal, index included. The limit is a write to " +
-			"create the chain, and one an edge. xor-ack-dynamodb reads the stamp and writes it back if it is unchanged: of those in step one " +
-			"succeeds each time. Thousands fan out, as in the next table.",
+			"create the chain, and one an edge. xor-ack-dynamodb reads the stamp, and writes it back if it is unchanged. " +
+			"Among those in step one succeeds each time. Thousands fan out, as in the next table.",
 		Case:   "workers",
 		Others: []string{"xor-ack-dynamodb", ""},
 	}

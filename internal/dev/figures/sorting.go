@@ -81,7 +81,8 @@ func orders() Table {
 	t := Table{
 		Title: "Messages put one by one",
 		About: "100 messages of 100 bytes by one writer; each is stored, and the position is past it, when its put is answered. " +
-			"The limit is a write a message, a write each time the position can move, and a strong read of what waits behind a filled gap.",
+			"The limit is a write a message, and one each time the position can move. " +
+			"What waits behind a filled gap is a strong read.",
 		Case:   "order of arrival",
 		Others: []string{"aws-stream-sort", fifoHead},
 	}
@@ -113,8 +114,8 @@ func writers() Table {
 func batches() Table {
 	t := Table{
 		Title: "Batches in order",
-		About: "Messages of 100 bytes of JSON, in batches of one queue. The limit is a write a message and one move for all; of batches " +
-			"that are one item, a write for each KB, deflated, and one commit. SQS FIFO takes ten in a request.",
+		About: "Messages of 100 bytes of JSON, in batches of one queue. The limit is a write a message and one move for all. A batch " +
+			"that is one item takes a write for each KB, deflated, and one commit. SQS FIFO takes ten in a request.",
 		Case:   "batch",
 		Others: []string{"aws-stream-sort", fifoHead},
 	}

@@ -98,10 +98,10 @@ func (t Table) whys() (text string, err error) {
 	var reasons []string
 	names := map[string][]string{}
 	for _, r := range t.Rows {
-		about := "Above 1.10 (%s): " + r.Why + "."
+		which := "Above 1.10"
 		switch {
 		case r.Ratio == 0:
-			about = "No limit is known here (%s): " + r.Why + "."
+			which = "No limit is known here"
 		case r.dollars != nil && r.rounded() < 1:
 			return "", fmt.Errorf("%s: %s: %s of its limit, so that is no limit", t.Title, r.Name, r.shown())
 		case r.rounded() <= 1.10:
@@ -111,6 +111,7 @@ func (t Table) whys() (text string, err error) {
 			return "", fmt.Errorf("%s: %s: %s of its limit, and the table does not say why", t.Title, r.Name,
 				r.shown())
 		}
+		about := which + " (%s). " + strings.ToUpper(r.Why[:1]) + r.Why[1:] + "."
 		if !slices.Contains(reasons, about) {
 			reasons = append(reasons, about)
 		}

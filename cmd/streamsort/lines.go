@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -144,6 +145,8 @@ func (b *batcher) take(line numbered, refuse func(number int, why string) error)
 		return line.err
 	case len(line.text) == 0:
 		return nil
+	case !utf8.Valid(line.text):
+		why = "is not valid UTF-8"
 	case json.Valid(line.text):
 		return b.add(line)
 	}

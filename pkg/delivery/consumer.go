@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // State is what a consumer of a queue is at.
@@ -47,6 +48,15 @@ const (
 	// Cancelled: the claim's lease ran out, and another ended it.
 	Cancelled = "CANCELLED"
 )
+
+// refused is why an outcome cannot settle a claim.
+func (o TokenOutcome) refused() error {
+	if o == "" {
+		return invalid.New(invalid.Missing, "outcome", "is missing: it must be COMMITTED or ABORTED")
+	}
+	return invalid.New(invalid.Unknown, "outcome",
+		fmt.Sprintf("must be COMMITTED or ABORTED: it is %q", string(o)))
+}
 
 // remembered is how many claims' outcomes a consumer remembers.
 const remembered = 4

@@ -161,6 +161,16 @@ func (d *Deliverer) removed(ctx context.Context, _ string, c Consumer) (Consumer
 	return made(Consumer{}, removed, err)
 }
 
+// removedBefore is nil where an order that finds no consumer removed it: the order is a repeat.
+func (d *Deliverer) removedBefore(ctx context.Context, asked Operation) error {
+	if asked.Kind == opRemove {
+		if named, err := d.store.Named(ctx, asked); named || err != nil {
+			return err
+		}
+	}
+	return ErrNoConsumer
+}
+
 // made turns a store's result into the operator's answer.
 func made(c Consumer, done bool, err error) (Consumer, error) {
 	if err == nil && !done {
@@ -206,7 +216,7 @@ func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 		return c, err
 	}
 	if !c.Exists() {
-		return c, ErrNoConsumer
+		return c, d.removedBefore(ctx, d.operation(o, act.seq, act.request))
 	}
 	op := fmt.Sprintf("%s %d %s", o.Kind, act.seq, o.Op)
 	err = d.recorded(ctx, d.operation(o, act.seq, act.request), c.LastOp == op, func() (failed error) {
@@ -371,6 +381,9 @@ func (d inside) Audit(ctx context.Context,
 	queue, after string) (page []Operation, next string, err error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, "", err
+	}
+	if after >= ids { // DynamoDB refuses a key that is not of the range
+		return nil, "", invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
 	}
 	page, next, err = d.store.Audit(ctx, queue, after)
 	if err != nil || len(page) > 0 {

@@ -3,8 +3,6 @@ package delivery
 import (
 	"context"
 	"fmt"
-
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // The kinds of an Operation on a claim in quarantine.
@@ -16,8 +14,7 @@ const (
 // settling settles a claim in quarantine by an operator's word.
 func (d *Deliverer) settling(o Order) (act, error) {
 	if o.Outcome != Committed && o.Outcome != Aborted {
-		return act{}, invalid.New(invalid.Unknown, "outcome",
-			fmt.Sprintf("must be COMMITTED or ABORTED: it is %q", o.Outcome))
+		return act{}, o.Outcome.refused()
 	}
 	request := map[string]string{"token": o.Token.String(), "outcome": string(o.Outcome)}
 	return act{o.Token.N, request, func(ctx context.Context, op string, c Consumer) (Consumer, error) {

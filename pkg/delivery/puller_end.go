@@ -19,6 +19,9 @@ func (h Held) checked() error {
 	if err := validate(h.Queue, h.Consumer); err != nil {
 		return err
 	}
+	if h.Token == (Token{}) {
+		return invalid.New(invalid.Missing, "token", "is missing: give the claim's")
+	}
 	if h.Token.N < 1 {
 		return invalid.New(invalid.OutOfRange, "token", "must have a number of 1 or more")
 	}
@@ -188,7 +191,7 @@ func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 		return p.Commit(ctx, h, replies...)
 	case Aborted:
 	default:
-		return Answer{}, invalid.New(invalid.Unknown, "outcome", "must be COMMITTED or ABORTED")
+		return Answer{}, outcome.refused()
 	}
 	return p.abort(ctx, h, reason, func(c Consumer, f request.Failure) (Consumer, bool, error) {
 		switch judge(c, h.Token) {

@@ -155,6 +155,20 @@ func (s *requests) NameOperation(ctx context.Context, o Operation) (bool, error)
 	return err == nil && named.asksFor(o), err
 }
 
+// Named reports whether an operation has its Op: [requests.NameOperation] gave it. 1 read unit.
+func (s *requests) Named(ctx context.Context, o Operation) (bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Get{
+		Op:     ddb.Op{Op: "named operation", Table: &s.audit},
+		Key:    ddb.Fields{attrQueue: ddb.Text(o.Queue), attrOperation: ddb.Text(idKey(o.Op))}.Item(),
+		Strong: true,
+	})
+	if err != nil {
+		return false, err
+	}
+	named, err := ddb.Decoded(a.Item, decodeOperation)
+	return err == nil && named.asksFor(o), err
+}
+
 func (o Operation) asksFor(other Operation) bool {
 	return o.Queue == other.Queue && o.Consumer == other.Consumer && o.Kind == other.Kind &&
 		o.Seq == other.Seq &&
@@ -174,8 +188,7 @@ func (s *requests) Audit(ctx context.Context,
 		Where:     attrOperation.Lt(ddb.Text(ids)),
 		Backwards: true, Strong: true, Limit: auditPage,
 	}
-	// DynamoDB refuses a key that is not of the range.
-	if after != "" && after < ids {
+	if after != "" {
 		query.After = ddb.Fields{attrQueue: ddb.Text(queue), attrOperation: ddb.Text(after)}.Item()
 	}
 	a, err := s.engine.Do(ctx, query)

@@ -38,11 +38,14 @@ func Described(kind Kind) string {
 	return string(kind)
 }
 
-// place is the folder whose node_modules hold a server: below this package's, or, outside of the
-// project, in the user's cache, named by what is installed there.
+// place is the folder whose node_modules hold a server: below this package's, where `make deps`
+// installed it, else in the user's cache, named by what is installed there.
 func place(kind Kind) (string, error) {
 	if root, err := Root(); err == nil {
-		return filepath.Join(root, "internal", "dev", "localdb", "servers", string(kind)), nil
+		ours := filepath.Join(root, "internal", "dev", "localdb", "servers", string(kind))
+		if _, err := os.Stat(filepath.Join(ours, "node_modules")); err == nil {
+			return ours, nil
+		}
 	}
 	lock, err := servers.ReadFile(path.Join("servers", string(kind), "package-lock.json"))
 	if err != nil {
@@ -53,10 +56,9 @@ func place(kind Kind) (string, error) {
 	return cache.Folder(filepath.Join("servers", fmt.Sprintf("%s-%x", kind, sum[:6])))
 }
 
-// Install fetches a server by npm where it is missing, and tells what it fetches. In the project's
-// folder `make deps` does that.
+// Install fetches a server by npm where it is missing, and tells what it fetches.
 func Install(ctx context.Context, kind Kind, tell func(what string)) error {
-	if _, err := Root(); err == nil || kind == Given {
+	if kind == Given {
 		return nil
 	}
 	folder, err := place(kind)

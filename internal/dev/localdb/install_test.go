@@ -25,6 +25,11 @@ func TestPlaceOutsideOfTheProject(t *testing.T) {
 	}
 	at, err := place(Dynoxide)
 	check.That(t, err == nil && strings.HasPrefix(at, cache), "%s, %v", at, err)
+	// A clone in which nothing is installed yet is as any other folder.
+	clone := "module github.com/streamsort/streamsort\n"
+	check.OK(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte(clone), 0o600))
+	inClone, err := place(Dynoxide)
+	check.That(t, err == nil && inClone == at, "%s, %v", inClone, err)
 	_, err = Start(t.Context(), Dynoxide, "")
 	check.That(t, err != nil && strings.Contains(err.Error(), "not installed"), "error %v", err)
 	_, err = place("oracle")

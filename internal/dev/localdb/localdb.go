@@ -40,18 +40,14 @@ const (
 // endpointVariable names the server that the user gives.
 const endpointVariable = "DYNAMODB_ENDPOINT"
 
-// Choose is the kind of server for local work: the given one, dynoxide where it is installed or may
-// be, else DynamoDB Local.
+// Choose is the kind of server for local work: the given one, dynoxide where it runs, else DynamoDB
+// Local.
 func Choose() Kind {
 	if os.Getenv(endpointVariable) != "" {
 		return Given
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
-		_, outside := Root()
-		folder, _ := place(Dynoxide)
-		if _, missing := os.Stat(dynoxidePath(folder)); outside != nil || missing == nil {
-			return Dynoxide
-		}
+		return Dynoxide
 	}
 	return DynamoDBLocal
 }

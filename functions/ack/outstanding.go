@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Bounds of a tree.
 const (
 	maxTree      = 10_000
 	maxTreeDepth = 100

@@ -135,7 +135,6 @@ func (n *nextClaim) request(queue, consumer string) delivery.Request {
 
 type token struct{ delivery.Token }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (t *token) UnmarshalText(text []byte) error {
 	number, req, found := strings.Cut(string(text), "-")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -165,7 +164,6 @@ func (s *service) claim(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	return pulled(c, a, err)
 }
 
-// The operations on a claim.
 const (
 	actionExtend  = "extend"
 	actionPrepare = "prepare"
@@ -214,7 +212,6 @@ func (p *change) readReplies(c *httpapi.Call) (err error) {
 	return nil
 }
 
-// onClaim prepares, commits, aborts, settles or extends a claim.
 func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	var p change
 	err := c.Read(&p, &p.Queue)

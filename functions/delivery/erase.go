@@ -38,13 +38,11 @@ type erasedAnswer struct {
 	Deleted *remainsAnswer `json:"deleted,omitempty"`
 }
 
-// remainsAnswer is how much is stored of a queue, or was deleted.
 type remainsAnswer struct {
 	Messages int `json:"messages"`
 	Arrivals int `json:"arrivals"`
 }
 
-// The states of a queue that is to be erased.
 const (
 	live = "live"
 
@@ -227,7 +225,6 @@ func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o delivery.O
 	}
 }
 
-// eraseEndpoints erases the endpoints of a tenant, or counts them.
 func (s *service) eraseEndpoints(ctx context.Context, o delivery.Order, tenant string,
 	dry bool) (n int, err error) {
 	if !dry {
@@ -241,7 +238,6 @@ func (s *service) eraseEndpoints(ctx context.Context, o delivery.Order, tenant s
 	}
 }
 
-// eraseOne erases a queue of a tenant, where it is not erased yet.
 func (s *service) eraseOne(ctx context.Context, c *httpapi.Call, o delivery.Order, it cursor.Cursor,
 	dry bool) (erasedAnswer, error) {
 	if !it.Erased() && dry {

@@ -81,7 +81,3 @@ func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Sel
 // errTooMany is why the consumers of a queue are left out that would be an answer of their own.
 var errTooMany = errors.New(
 	"it has more consumers than an answer has room for: ask for each of them")
-
-func (s *service) summary(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	return lists.Summarize(ctx, c, s.trouble, s.now())
-}

@@ -65,11 +65,9 @@ func load(folder string) (all []consumers.Consumer, source string, err error) {
 func handing(to kind.Sink) func(context.Context, delivery.Batch) error {
 	return func(ctx context.Context, batch delivery.Batch) error {
 		err := to.Send(ctx, batch)
-		var tooLarge *kind.TooLargeError
-		var answered *kind.AnswerError
-		answers := errors.As(err, &answered)
+		answered, answers := errors.AsType[*kind.AnswerError](err)
 		switch {
-		case errors.As(err, &tooLarge), answers && answered.Final():
+		case errors.As(err, new(*kind.TooLargeError)), answers && answered.Final():
 			return delivery.Permanent(err)
 		case kind.IsAway(err):
 			err = delivery.SinkAway(err)

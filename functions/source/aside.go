@@ -27,7 +27,6 @@ const (
 	maxEntries = 10
 )
 
-// maxExamples is how many records an announcement names.
 const maxExamples = 10
 
 // aside takes records that make no message.
@@ -49,7 +48,6 @@ type (
 	}
 )
 
-// asideTimeout bounds one try of a request.
 const asideTimeout = 3 * time.Second
 
 // newAside returns what sends to the queue of a URL. It makes no request.

@@ -175,7 +175,6 @@ func (r *Run) begin(page []view.Head) {
 	}
 }
 
-// lists reports whether a row of a list is one that the request selects.
 func (r *Run) lists(row view.Head) bool {
 	switch {
 	case r.Action == "pause" && row.Is(view.Paused) && !r.resumed:
@@ -214,7 +213,6 @@ func (r *Run) read(ctx context.Context, t Target) (c view.Consumer, there bool, 
 	return page.Consumers[0], true, nil
 }
 
-// goneCodes are the problems of what is not there any more.
 var goneCodes = []string{"no-consumer", "no-queue", "erased"}
 
 // codeOf is the code of the problem that the API answered with; empty where it is no problem.

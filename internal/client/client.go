@@ -37,7 +37,6 @@ type Client struct {
 // window has a minute.
 const maxRetryAfter = 60
 
-// defaultAttempts is how often a request is made at most.
 const defaultAttempts = 8
 
 // Access is where an API is, and as whom it is asked.
@@ -266,7 +265,6 @@ func (a Answer) Problem() *Problem {
 // anonymous reports whether requests say nothing of who makes them.
 func (c *Client) anonymous() bool { return c.signer == nil && c.token == nil }
 
-// authorize adds to a request what says who makes it.
 func (c *Client) authorize(ctx context.Context, request *http.Request, body []byte) error {
 	switch {
 	case c.token != nil:
@@ -350,7 +348,6 @@ func (c *Client) PutEvents(ctx context.Context, props url.Values,
 	}
 }
 
-// passes reports whether why a message was not taken may pass.
 func (o Outcome) passes() bool { return o.Status >= 500 || o.Status == http.StatusTooManyRequests }
 
 func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawMessage,

@@ -94,11 +94,9 @@ type NoCredentialsError struct {
 	Err  error
 }
 
-// Error implements error.
 func (e *NoCredentialsError) Error() string {
 	return fmt.Sprintf("requests to %s must be signed, and there are no credentials: set AWS_ACCESS_KEY_ID and "+
 		"AWS_SECRET_ACCESS_KEY, or AWS_PROFILE (after `aws sso login`, where the profile is of SSO), or run under a role: %v", e.Host, e.Err)
 }
 
-// Unwrap implements what errors.Is asks for.
 func (e *NoCredentialsError) Unwrap() error { return e.Err }

@@ -22,7 +22,6 @@ import (
 // Unit is a CloudWatch unit.
 type Unit string
 
-// The units in use.
 const (
 	Count        Unit = "Count"
 	Seconds      Unit = "Seconds"

@@ -383,7 +383,6 @@ func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked m
 	return err
 }
 
-// pageSize is how many endpoints are read at once.
 const pageSize = 1000
 
 // List reads a page of the endpoints of a tenant, or of nobody, in the order of their names,

@@ -184,15 +184,10 @@ func noRoute(routes []Route, resource string) *Problem {
 		}
 	}
 	if allow := listed(methods, ""); resource != "" && allow != "" {
-		return &Problem{
-			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
-			Detail: resource + " has " + allow, Allow: allow,
-		}
+		return NoMethod(resource+" has "+allow, allow)
 	}
-	return &Problem{
-		Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
-		Detail: "the resources are " + listed(resources, "/"),
-	}
+	return NewProblem(http.StatusNotFound, "no-route", "There is no such resource",
+		"the resources are "+listed(resources, "/"))
 }
 
 // listed are the names that are not empty, each once and with what is before it.

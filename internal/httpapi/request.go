@@ -33,7 +33,6 @@ const RequestBody = "request body"
 // MaxBody is the most bytes that the body of a request may have: 6 MB, as Lambda's own limit.
 const MaxBody = 6 << 20
 
-// shape is the kind of event that a request came in.
 type shape int
 
 const (

@@ -15,7 +15,6 @@ import (
 // Encoding is how the secrets of a scheme are written. What they stand for is a key.
 type Encoding string
 
-// The encodings.
 const (
 	// Text: the key is the text itself.
 	Text Encoding = "text"

@@ -12,7 +12,6 @@ import (
 // State is what a queue, or a consumer of it, is in.
 type State string
 
-// The states.
 const (
 	// Gap: messages are missing, and the queue waits for them.
 	Gap State = "gap"

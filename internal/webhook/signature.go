@@ -96,7 +96,6 @@ const (
 // it is not refused.
 type Refusal string
 
-// The reasons.
 const (
 	NoSignature    Refusal = "a header of the signature is missing"
 	TooLong        Refusal = "a header of the signature is too long"

@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// The kinds of an Operation.
 const (
 	opCreate  = "create"
 	opSkip    = "skip"

@@ -168,14 +168,12 @@ func (s schedule) Swap(i, j int) {
 	s[i].index, s[j].index = i, j
 }
 
-// Push implements heap.Interface.
 func (s *schedule) Push(x any) {
 	q := x.(*queue)
 	q.index = len(*s)
 	*s = append(*s, q)
 }
 
-// Pop implements heap.Interface.
 func (s *schedule) Pop() any {
 	last := len(*s) - 1
 	q := (*s)[last]

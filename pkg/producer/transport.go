@@ -61,7 +61,6 @@ func overHTTP(c *client.Client, err error) (Transport, error) {
 	return api{c}, nil
 }
 
-// Put implements [Transport].
 func (t api) Put(ctx context.Context, body []byte) (Answer, error) {
 	a, err := t.client.Once(ctx, http.MethodPost, "/messages", nil, body)
 	return Answer{Status: a.Status, Body: a.Body, RetryAfter: a.RetryAfter}, err
@@ -101,7 +100,6 @@ type invoke struct {
 // asPut tells a function without the alias put that the document is a put, and no event.
 var asPut = base64.StdEncoding.EncodeToString([]byte(`{"custom":{"operation":"put"}}`))
 
-// Put implements [Transport].
 func (t invoke) Put(ctx context.Context, body []byte) (Answer, error) {
 	called, err := t.lambda.InvokeWith(ctx, t.function, awscall.RequestResponse, asPut, body)
 	if err != nil {

@@ -70,7 +70,6 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 	return &bus{arn: t.ARN.String(), limits: t.Limits, events: t.Events, client: client}, err
 }
 
-// Send implements [kind.Sink].
 func (s *bus) Send(ctx context.Context, b delivery.Batch) error {
 	items := make([]kind.Item[awscall.PutEvent], 0, len(b.Messages))
 	for i, m := range b.Messages {

@@ -79,7 +79,6 @@ func (s settings) Open(options kind.Options) (kind.Sink, error) {
 	return to, nil
 }
 
-// Send implements [kind.Sink].
 func (s *sink) Send(ctx context.Context, b delivery.Batch) error {
 	all, err := contents(b, s.settings)
 	if err != nil {

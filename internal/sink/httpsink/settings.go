@@ -61,7 +61,6 @@ type settings struct {
 // address is where requests go to.
 type address struct{ *url.URL }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (a *address) UnmarshalText(text []byte) (err error) {
 	a.URL, err = egress.ParseURL(string(text))
 	return err

@@ -62,7 +62,6 @@ type settings struct {
 	of *Resource
 }
 
-// Open implements [Settings].
 func (s settings) Open(options Options) (Sink, error) {
 	return s.of.Open(s.Target, options.Transport)
 }

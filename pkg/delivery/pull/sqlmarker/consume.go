@@ -31,7 +31,6 @@ type database struct {
 
 var _ pull.Database = database{}
 
-// Apply implements [pull.Database].
 func (d database) Apply(ctx context.Context, b delivery.Batch, committed int64,
 	prepare func(context.Context) error) error {
 	tx, err := d.db.BeginTx(ctx, nil)

@@ -309,7 +309,6 @@ type turns struct {
 	worker *worker
 }
 
-// Claim implements [delivery.Claims].
 func (c turns) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	if err := c.run.ctx.Err(); err != nil {
 		return delivery.Answer{}, err
@@ -321,7 +320,6 @@ func (c turns) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, 
 	return a, err
 }
 
-// CommitAndClaim implements [delivery.Claims].
 func (c turns) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request,
 	replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.worker.done++
@@ -344,7 +342,6 @@ type gentle struct {
 	effects context.Context
 }
 
-// Apply implements [pull.Database].
 func (g gentle) Apply(ctx context.Context, b delivery.Batch, committed int64,
 	prepare func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -388,7 +385,6 @@ func (run *all) logBusy() {
 // notBusy leaves out of a log what logBusy logs of all queues together.
 type notBusy struct{ slog.Handler }
 
-// Handle implements [slog.Handler].
 func (h notBusy) Handle(ctx context.Context, r slog.Record) error {
 	busy := false
 	r.Attrs(func(a slog.Attr) bool {

@@ -16,7 +16,7 @@ import (
 )
 
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	asked, err := lists.Chains(c)
+	asked, err := lists.Read(c, "chains")
 	if err != nil {
 		return 0, nil, err
 	}

@@ -73,14 +73,6 @@ const asked = 32
 // pageSize is the most that the API lists on a page.
 const pageSize = "100"
 
-// clock is the server's clock when it listed a row; the zero time where the row has no time.
-func clock(row view.Head) time.Time {
-	if row.Since.IsZero() {
-		return time.Time{}
-	}
-	return row.Since.Add(time.Duration(math.Round(row.Age * float64(time.Second))))
-}
-
 // Look finds the consumers that a request selects, and changes nothing: a dry run. found, if not
 // nil, is called with how many were found so far. The error is a *invalid.Error, or the API's. 1
 // request for 100 consumers.
@@ -169,7 +161,8 @@ func (r *Run) begin(page []view.Head) {
 	}
 	for _, listed := range page {
 		// A row that begins ahead of the server's clock has no age.
-		if now := clock(listed); !now.IsZero() && (r.began.IsZero() || now.Before(r.began)) {
+		now := listed.Since.Add(time.Duration(math.Round(listed.Age * float64(time.Second))))
+		if !listed.Since.IsZero() && (r.began.IsZero() || now.Before(r.began)) {
 			r.began = now.Truncate(time.Millisecond)
 		}
 	}
@@ -217,8 +210,7 @@ var goneCodes = []string{"no-consumer", "no-queue", "erased"}
 
 // codeOf is the code of the problem that the API answered with; empty where it is no problem.
 func codeOf(err error) string {
-	var problem *client.Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*client.Problem](err); ok {
 		return problem.Code
 	}
 	return ""

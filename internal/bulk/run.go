@@ -158,14 +158,10 @@ func (t *tally) count(target Target, o outcome, why string) {
 		t.report.Exceptions = append(t.report.Exceptions, Exception{target, o != changed, why})
 	}
 	if t.progress != nil {
-		t.progress(t.snapshot())
+		report := t.report
+		report.Exceptions = slices.Clone(report.Exceptions)
+		t.progress(report)
 	}
-}
-
-func (t *tally) snapshot() Report {
-	report := t.report
-	report.Exceptions = slices.Clone(report.Exceptions)
-	return report
 }
 
 func (t *tally) stopped() bool {

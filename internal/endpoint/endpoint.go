@@ -284,7 +284,9 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 		for range maxTries {
 			e, fresh = s.changed(before, c), !there || c.Rotate
 			if !there || c.Rotate {
-				e.Secret = newSecret()
+				key := make([]byte, keyBytes)
+				_, _ = rand.Read(key) // it never fails
+				e.Secret = "whsec_" + base64.StdEncoding.EncodeToString(key)
 			}
 			unchanged := attrRev.Eq(ddb.Int(before.Rev))
 			if !there {
@@ -351,13 +353,6 @@ func (s *Store) changed(before Endpoint, c Change) Endpoint {
 	}
 	e.Paused = c.Paused
 	return e
-}
-
-// newSecret is a secret as Standard Webhooks writes it.
-func newSecret() string {
-	key := make([]byte, keyBytes)
-	_, _ = rand.Read(key) // it never fails
-	return "whsec_" + base64.StdEncoding.EncodeToString(key)
 }
 
 // noted does something, and has it on record before and after.

@@ -84,7 +84,13 @@ func (a *API) Handle(ctx context.Context, metrics *emf.Metrics,
 	}()
 	status, document, err := a.do(ctx, c, raw)
 	if err != nil {
-		problem := a.problemOf(ctx, c.Scope, err)
+		var problem *Problem
+		if a.Problem != nil {
+			problem = a.Problem(err)
+		}
+		if problem == nil {
+			problem = ProblemOf(ctx, c.Scope, err)
+		}
 		if problem.Status >= http.StatusInternalServerError {
 			c.Metrics.Count("Errors", 1)
 		}
@@ -133,15 +139,6 @@ func (a *API) do(ctx context.Context, c *Call,
 		return 0, nil, err
 	}
 	return do(ctx, c)
-}
-
-func (a *API) problemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
-	if a.Problem != nil {
-		if problem := a.Problem(err); problem != nil {
-			return problem
-		}
-	}
-	return ProblemOf(ctx, scope, err)
 }
 
 // logged is what is logged of a call: its tenant too, where there is one.
@@ -234,24 +231,16 @@ func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call
 			case value == nil:
 				return r.Do, nil // the document is the body
 			default:
-				return r.Do, c.setBody(members)
+				if c.Body, err = strictjson.Object(members); err != nil {
+					return nil, invalid.Named("event", err)
+				}
+				return r.Do, nil
 			}
 		}
 		last := len(names) - 1
 		return nil, invalid.New(invalid.Unknown, "operation",
 			"must be "+strings.Join(names[:last], ", ")+" or "+names[last])
 	}
-}
-
-// setBody makes members of a direct invoke's document the body of the request, their values byte
-// for byte.
-func (c *Call) setBody(members []strictjson.Member) error {
-	body, err := strictjson.Object(members)
-	if err != nil {
-		return invalid.Named("event", err)
-	}
-	c.Body = body
-	return nil
 }
 
 // setQuery makes members of a direct invoke's document the parameters of the request.

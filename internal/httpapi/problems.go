@@ -58,18 +58,13 @@ func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
 	case errors.Is(wrong, cursor.ErrFixed):
 		p.Status, p.Type, p.Title = http.StatusConflict, "setting-fixed",
 			"The setting cannot be changed: the queue was created with it"
-	case isMessage(wrong) && wrong.Code == invalid.TooLarge:
+	case wrong.Code == invalid.TooLarge && (wrong.Field == "body" || wrong.Field == "messages") &&
+		(len(wrong.At) == 0 || wrong.At[0].List == "messages"):
+		// It is the body of a message that is put, or all that are put under one id.
 		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large",
 			"The message is too large"
 	}
 	return p
-}
-
-// isMessage reports whether the field is the body of a message that is put, or all that are put
-// under one id.
-func isMessage(wrong *invalid.Error) bool {
-	return (wrong.Field == "body" || wrong.Field == "messages") &&
-		(len(wrong.At) == 0 || wrong.At[0].List == "messages")
 }
 
 func unexpected() *Problem {

@@ -181,14 +181,10 @@ func (e *Event) bytesOf(text string, name [2]string) []byte {
 // within is what a term's steps lead to in a document.
 func (e *Event) within(document []byte, t *term) (value, error) {
 	raw, _, err := e.walk(document, t.steps)
-	if err != nil || isNothing(raw) {
+	if err != nil || raw == nil || string(raw) == "null" || string(raw) == `""` {
 		return value{}, err
 	}
 	return value{kind: inJSON, raw: raw}, nil
-}
-
-func isNothing(raw []byte) bool {
-	return raw == nil || string(raw) == "null" || string(raw) == `""`
 }
 
 // walk goes some steps into a document, and counts those that it went. It returns nil where nothing

@@ -94,8 +94,8 @@ func DecodeQuery(query url.Values, into any) error {
 // In is an error of a member of an object, with the member's name before its path. An error that is
 // no [invalid.Error] says that the value cannot be read.
 func In(name string, err error) *invalid.Error {
-	var known *invalid.Error
-	if name = Shortened(name); !errors.As(err, &known) {
+	known, ok := errors.AsType[*invalid.Error](err)
+	if name = Shortened(name); !ok {
 		return invalid.Named(name, err)
 	}
 	inside := *known

@@ -139,7 +139,12 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
 				return nil, err
 			}
 		}
-		attributes.fit()
+		// The queue's name has the tenant too, and the W3C allows to leave the tracestate out.
+		for _, spare := range []*string{&attributes.Tenant, &attributes.Tracestate} {
+			if len(attributes.byName()) > maxAttributes {
+				*spare = ""
+			}
+		}
 		entry.Attributes = attributes.byName()
 		items = append(items, kind.Item[awscall.Entry]{Seq: m.Seq, Bytes: bytesOf(entry), Entry: entry})
 	}
@@ -159,16 +164,6 @@ func (a *Attributes) sayKeyed(m cursor.Message) error {
 	keyed, err := strictjson.Marshal(said)
 	a.Keyed = string(keyed)
 	return err
-}
-
-// fit leaves out what need not be there, where there are more attributes than SQS takes: the
-// tenant, which the queue's name has too, then the tracestate, as the W3C allows.
-func (a *Attributes) fit() {
-	for _, spare := range []*string{&a.Tenant, &a.Tracestate} {
-		if len(a.byName()) > maxAttributes {
-			*spare = ""
-		}
-	}
 }
 
 // bytesOf is what an entry takes of the services' limits: its body, and the names, types and values

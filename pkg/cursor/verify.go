@@ -168,8 +168,7 @@ func (v *verifier) order(ctx context.Context, yield func(error) bool) (whole boo
 		most = maxWaiting
 	}
 	for part, err := range v.parts(ctx, v.Cursor, v.Last, v.To) {
-		var missing *MissingError
-		if errors.As(err, &missing) {
+		if errors.As(err, new(*MissingError)) {
 			return false, nil
 		}
 		if err != nil {

@@ -138,19 +138,15 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		o.Sleep = pause.For
 	}
 	if o.NewToken == nil {
-		o.NewToken = randomToken
+		o.NewToken = func() (t Token) {
+			_, _ = rand.Read(t[:]) // crypto/rand never fails: it ends the program instead
+			return t
+		}
 	}
 	if o.Random == nil {
 		o.Random = mathrand.Float64
 	}
 	return o, nil
-}
-
-func randomToken() Token {
-	var t Token
-	// crypto/rand never fails: it ends the program instead.
-	_, _ = rand.Read(t[:])
-	return t
 }
 
 // shorten bounds a message to what a row stores.

@@ -178,11 +178,6 @@ func (run *delivery) opens(h request.Health) bool {
 	return h.Circuit.Open() && !run.reader.Circuit.Off
 }
 
-func (run *delivery) isOpen(ctx context.Context) bool {
-	h, _ := run.health(ctx, run.Consumer)
-	return run.opens(h)
-}
-
 // retryAt is when a batch is tried again that failed n times in a row.
 func (run *delivery) retryAt(known request.Health, n int) time.Time {
 	if run.opens(known) {

@@ -148,7 +148,13 @@ func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) e
 		if listed {
 			err = s.deliverer.store.Trouble().Delete(ctx, openRow(e))
 		}
-		err = errors.Join(err, run.wakeLate(ctx, e))
+		// What was noted as held meanwhile.
+		rows, _, failed := run.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{},
+			run.bounds(e.Consumer).WakeRate)
+		if failed == nil && len(rows) > 0 {
+			failed = run.wakeHeld(ctx, e, rows)
+		}
+		err = errors.Join(err, failed)
 		s.did(run)
 		return err
 	}

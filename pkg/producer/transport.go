@@ -82,7 +82,8 @@ func Invoke(function, region string) (Transport, error) {
 		return nil, err
 	}
 	if region == "" {
-		region = regionOf(function)
+		parsed, _ := arn.Parse(function)
+		region = parsed.Region // empty where the function has but a name
 	}
 	lambda, err := awscall.New(awscall.Lambda,
 		awscall.Options{Region: region, Retryer: aws.NopRetryer{}, Chain: &chain})
@@ -116,13 +117,4 @@ func (t invoke) Put(ctx context.Context, body []byte) (Answer, error) {
 		return Answer{}, err
 	}
 	return Answer{Status: status.Status, Body: called.Payload}, nil
-}
-
-// regionOf is the region of an ARN, empty where the function has but a name.
-func regionOf(function string) string {
-	parsed, err := arn.Parse(function)
-	if err != nil {
-		return ""
-	}
-	return parsed.Region
 }

@@ -73,18 +73,14 @@ const (
 	open = "open"
 )
 
-// newWho is who asked. A tenant gets no name of the account's, which are another's.
-func newWho(scope tenancy.Scope, w delivery.Who) view.Who {
-	if scope.Tenant() != "" && w.Kind != "jwt" {
-		return view.Who{Kind: w.Kind}
-	}
-	return view.Who(w)
-}
-
 func newOperation(scope tenancy.Scope, a delivery.Operation) view.Operation {
+	who := view.Who(a.Who)
+	if scope.Tenant() != "" && who.Kind != "jwt" {
+		who = view.Who{Kind: who.Kind} // no name of the account's, which is another's
+	}
 	r := view.Operation{
 		At: a.At, ID: printable.Name(a.Op), Action: a.Kind, Consumer: a.Consumer,
-		Reason: printable.Name(a.Reason), Request: a.Request, Who: newWho(scope, a.Who),
+		Reason: printable.Name(a.Reason), Request: a.Request, Who: who,
 		Outcome: open, Error: printable.Name(scope.Words(a.Error)),
 	}
 	if a.ReplyQueue != "" {

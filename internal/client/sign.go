@@ -66,16 +66,13 @@ func ofAWS(host string) (service, region string) {
 
 // private reports a URL to which anybody on the way could read what says who makes a request.
 func private(u *url.URL, would string) error {
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
+	host := u.Hostname()
+	own := host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		net.ParseIP(host).IsLoopback()
+	if u.Scheme == "http" && !own {
 		return fmt.Errorf("requests to %s would %s, and anybody on the way could read and repeat them: use https", u.Host, would)
 	}
 	return nil
-}
-
-// loopback reports whether what is sent to a host stays on this machine.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 func (s *signer) sign(ctx context.Context, request *http.Request, body []byte) error {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -128,8 +130,10 @@ func (a *API) do(ctx context.Context, c *Call,
 	if c.Request, err = read(raw); err != nil {
 		return 0, nil, err
 	}
-	if c.Direct {
-		c.Operation = operationOf(ctx)
+	// {"custom":{"operation":"status"}}: only who calls Invoke, and waits for the answer, can give a
+	// client context; no event source does.
+	if invoked, ok := lambdacontext.FromContext(ctx); ok && c.Direct {
+		c.Operation = invoked.ClientContext.Custom["operation"]
 	}
 	if c.Scope, err = a.scope(raw, &c.Request); err != nil {
 		return 0, nil, err

@@ -165,6 +165,7 @@ func decode(it ddb.Item) (Row, error) {
 			d.Fail(attrAt, "has no space")
 			return
 		}
-		r.State, r.Queue, r.Consumer = stateOf(d.Text(attrState)), name[:space], name[space+1:]
+		state, _, _ := strings.Cut(d.Text(attrState), "/") // its shard
+		r.State, r.Queue, r.Consumer = State(state), name[:space], name[space+1:]
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,15 +57,10 @@ const (
 	inItems                // Adyen's, each in an item of the body
 )
 
-func (w *way) timed() bool { return w.timestampHeader != "" || w.form == inList || w.stamp != "" }
+func (w way) timed() bool { return w.timestampHeader != "" || w.form == inList || w.stamp != "" }
 
 func (s *Signature) timed() bool {
-	for i := range s.ways {
-		if s.ways[i].timed() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.ways, func(w way) bool { return w.timed() })
 }
 
 // CheckSecrets is the [secret.ValueError] of a secret that the scheme cannot use.
@@ -146,8 +142,7 @@ func (c *Claim) read(headers map[string]string) Refusal {
 		}
 	}
 	if c.timestampHeader != "" {
-		c.timestamp = headers[c.timestampHeader]
-		if c.timestamp == "" {
+		if c.timestamp = headers[c.timestampHeader]; c.timestamp == "" {
 			return NoSignature
 		}
 	}

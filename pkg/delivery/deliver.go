@@ -232,11 +232,11 @@ func (run *delivery) stopped(ctx context.Context) bool {
 		run.end(Busy, "") // who ends it looks at the position
 	case c.State == Idle && run.now().Before(c.RetryAt):
 		// Nothing has to be waited for where the sink is known to have come back, or to be another.
-		mended := !run.reader.Apart && run.recovered(ctx, c)
+		back := !run.reader.Apart && run.recovered(ctx, c)
 		if run.reader.Apart && run.reader.Changed != nil {
-			mended = run.reader.Changed(ctx, c.Queue, c.Failed)
+			back = run.reader.Changed(ctx, c.Queue, c.Failed)
 		}
-		if !mended {
+		if !back {
 			run.end(Wait, reasonFailed)
 		}
 	}

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,10 +141,7 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 }
 
 func validate(queue, name string) error {
-	if err := cursor.ValidateQueue(queue); err != nil {
-		return err
-	}
-	return ValidateConsumer(name)
+	return cmp.Or(cursor.ValidateQueue(queue), ValidateConsumer(name))
 }
 
 // maxConsumerName is the most bytes of a consumer's name.

@@ -146,7 +146,12 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
 			}
 		}
 		entry.Attributes = attributes.byName()
-		items = append(items, kind.Item[awscall.Entry]{Seq: m.Seq, Bytes: bytesOf(entry), Entry: entry})
+		// What it takes of the services' limits.
+		size := len(entry.Body)
+		for name, a := range entry.Attributes {
+			size += len(name) + len(a.DataType) + len(a.StringValue) + len(a.BinaryValue)
+		}
+		items = append(items, kind.Item[awscall.Entry]{Seq: m.Seq, Bytes: size, Entry: entry})
 	}
 	return items, nil
 }
@@ -164,16 +169,6 @@ func (a *Attributes) sayKeyed(m cursor.Message) error {
 	keyed, err := strictjson.Marshal(said)
 	a.Keyed = string(keyed)
 	return err
-}
-
-// bytesOf is what an entry takes of the services' limits: its body, and the names, types and values
-// of its attributes.
-func bytesOf(e awscall.Entry) int {
-	total := len(e.Body)
-	for name, a := range e.Attributes {
-		total += len(name) + len(a.DataType) + len(a.StringValue) + len(a.BinaryValue)
-	}
-	return total
 }
 
 // textOf is a body as a text that SQS takes, and how it is encoded.

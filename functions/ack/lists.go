@@ -39,7 +39,6 @@ type openChains struct {
 	Next   string      `json:"next,omitempty"`
 }
 
-// scanned is how many chains are read at once where some are left out.
 const scanned = 500
 
 // open lists chains that are open, for half of the time that there is. A page ends with a chain

@@ -166,7 +166,6 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 		consumers}, nil
 }
 
-// erasePage is how many queues are looked through at once.
 const erasePage = 1000
 
 // eraseTenant erases the queues of a tenant, as many as there is time for, and behind the last its

@@ -45,7 +45,6 @@ func readersFrom(folder string, cache *endpoint.Cache) ([]delivery.Reader, error
 	return readers, nil
 }
 
-// load reads the consumers, and says where they stand.
 func load(folder string) (all []consumers.Consumer, source string, err error) {
 	if text := os.Getenv(consumers.TextVariable); text != "" {
 		if all, err = consumers.Read([]byte(text), os.LookupEnv); err != nil {

@@ -121,7 +121,6 @@ func (a *Announcer) publish(ctx context.Context, kind, detail string) error {
 	return nil
 }
 
-// invoke invokes the function, without waiting for what it does.
 func (a *Announcer) invoke(ctx context.Context, detail []byte) error {
 	if a.invocations == nil {
 		return nil

@@ -70,7 +70,6 @@ type Run struct {
 // asked is how many requests are under way at once.
 const asked = 32
 
-// pageSize is the most that the API lists on a page.
 const pageSize = "100"
 
 // Look finds the consumers that a request selects, and changes nothing: a dry run. found, if not

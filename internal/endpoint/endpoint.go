@@ -315,7 +315,6 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 var errNoURL = invalid.New(invalid.Missing, "url",
 	"is missing: there is no endpoint yet whose URL could stay as it is")
 
-// mayBeMade reports why a new endpoint may not be made.
 func (s *Store) mayBeMade(ctx context.Context, c Change) error {
 	of := c.tenant()
 	switch {

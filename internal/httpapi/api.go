@@ -175,7 +175,6 @@ func (a *API) route(ctx context.Context, c *Call) (Operation, error) {
 	return nil, noRoute(routes, c.Resource)
 }
 
-// noRoute is the problem of a resource that there is not, or that has no such method.
 func noRoute(routes []Route, resource string) *Problem {
 	var resources, methods []string
 	for _, r := range routes {

@@ -146,7 +146,6 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter,
 	return answers, nil
 }
 
-// logWatched logs what became of each message of the queue that is watched.
 func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 	watched := p.Log.Watched()
 	if watched == "" {
@@ -161,7 +160,6 @@ func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 	}
 }
 
-// name puts the tenant in front of each queue and id.
 func (p *Put) name() error {
 	for i := range p.messages {
 		m := &p.messages[i]

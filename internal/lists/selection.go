@@ -39,7 +39,6 @@ type Selection struct {
 // Open is the state of chains that have not ended: there are no rows of it.
 const Open view.State = "open"
 
-// statesOf are the states in which queues, consumers and chains are listed.
 var statesOf = map[string][]view.State{
 	"queues":    {view.Gap},
 	"consumers": {view.Blocked, view.InDoubt, view.Held, view.Retrying, view.Paused, view.CatchingUp},

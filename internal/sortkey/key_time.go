@@ -93,7 +93,6 @@ func checkFraction(digits string) error {
 	return nil
 }
 
-// checkSeconds reports Unix seconds that no time has.
 func checkSeconds(d decimal) error {
 	whole, fraction := d.split()
 	switch {

@@ -295,7 +295,6 @@ func (f *field) setMap(v reflect.Value, raw json.RawMessage) error {
 	return nil
 }
 
-// wrong is the error of a value that is not what the field must be.
 func (f *field) wrong(code invalid.Code, is string) error {
 	return invalid.New(code, "", "must be "+f.must+": it is "+is)
 }
@@ -314,7 +313,6 @@ func Shown(raw []byte) string {
 	return Shortened(string(raw))
 }
 
-// maxShown is how many bytes of a value an error shows.
 const maxShown = 40
 
 // Shortened is the beginning of a text, for an error.

@@ -239,7 +239,6 @@ func (c *Claim) readVersions(value string) Refusal {
 	return ""
 }
 
-// maxTimestamp is how many digits a timestamp in seconds has at most.
 const maxTimestamp = 12
 
 // checkTime refuses a timestamp in some unit that is malformed, or too far away.

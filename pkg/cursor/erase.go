@@ -88,7 +88,6 @@ func (s inside) Remaining(ctx context.Context, queue string) (Remains, error) {
 	return Remains{Messages: messages, Arrivals: arrivals, More: moreMessages || moreArrivals}, err
 }
 
-// count counts what a table has of a queue, a bounded part of it.
 func (s *Sorter) count(ctx context.Context, in *table.Definition,
 	queue string) (n int, more bool, err error) {
 	var keys []ddb.Item

@@ -245,7 +245,6 @@ func (a *Arrival) isAsPut() bool {
 	return bytes.Equal(named.digest(), a.Digest)
 }
 
-// expiry notes when something expires that is stored.
 func (v *verifier) expiry(of Range, on time.Time) {
 	if !v.stored {
 		v.stored, v.first, v.expires = true, of.From+1, !on.IsZero()

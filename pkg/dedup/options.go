@@ -149,7 +149,6 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 	return o, nil
 }
 
-// shorten bounds a message to what a row stores.
 func shorten(message string) string {
 	if len(message) <= maxMessage {
 		return message

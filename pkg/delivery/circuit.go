@@ -39,7 +39,6 @@ func (c Circuit) withDefaults() Circuit {
 	return c
 }
 
-// validate reports the first field that is out of its bounds.
 func (c Circuit) validate() error {
 	return cmp.Or(
 		bounds.Check("circuit.queues", c.Queues, request.MinFailing, request.MaxFailing),

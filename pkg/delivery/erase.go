@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// The kinds of an Operation on a whole queue; it has no Consumer.
 const (
 	opErase       = "erase"
 	opRestartKeys = "restart-keys"

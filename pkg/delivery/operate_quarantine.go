@@ -7,7 +7,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// The kinds of an Operation on a claim in quarantine.
 const (
 	opSettle  = "settle"
 	opRelease = "release"

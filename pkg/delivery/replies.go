@@ -56,7 +56,6 @@ func (r Reply) message() cursor.Message {
 		Attributes: r.Attributes, Trace: r.Trace}
 }
 
-// validate reports the first field that is out of its bounds.
 func (r Reply) validate() error {
 	m := r.message()
 	if r.Seq != nil {

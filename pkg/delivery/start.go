@@ -144,7 +144,6 @@ func validate(queue, name string) error {
 	return cmp.Or(cursor.ValidateQueue(queue), ValidateConsumer(name))
 }
 
-// maxConsumerName is the most bytes of a consumer's name.
 const maxConsumerName = 128
 
 // ValidateConsumer reports a consumer's name that cannot be used: it has 1 to 128 of a-z, A-Z, 0-9,

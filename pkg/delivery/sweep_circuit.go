@@ -133,7 +133,6 @@ func (s *consumerSweep) circuits(ctx context.Context) {
 	})
 }
 
-// maxCircuits is how many open circuits of readers that it does not know a run handles.
 const maxCircuits = 100
 
 // circuit handles one, if it is due, and reports when it is due next. The row of one that is closed

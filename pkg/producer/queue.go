@@ -95,7 +95,6 @@ func (q *queue) has(seq int64) bool {
 	return false
 }
 
-// maxIdle is how many queues with nothing to send are remembered.
 const maxIdle = 4096
 
 // queueOf is the queue of a name, which is made where it is not there.

@@ -131,7 +131,6 @@ const (
 	AlreadyDeleted  Outcome = "already-deleted"
 )
 
-// already is the outcome of an operation that came after an end.
 func already(end End) Outcome {
 	switch end {
 	case Done:

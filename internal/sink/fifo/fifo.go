@@ -55,7 +55,6 @@ type Attributes struct {
 	Tracestate  string `json:"tracestate,omitempty"`
 }
 
-// maxAttributes is how many attributes SQS takes of a message.
 const maxAttributes = 10
 
 // Keyed is what the attribute "keyed" says, in JSON, as the documents for other sinks do.

@@ -99,7 +99,6 @@ func (r *Resource) read(raw json.RawMessage) (Settings, error) {
 	return settings{Target{arn, Limits{r.Name, d.MaxBytes, d.MaxEntries}, d.Format != ""}, r}, nil
 }
 
-// parse reads an ARN, which must look like the kind's.
 func (r *Resource) parse(text string) (arn.ARN, error) {
 	if text == "" {
 		return arn.ARN{}, fmt.Errorf("is missing: it must be like %s", r.Looks)

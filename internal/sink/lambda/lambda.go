@@ -82,7 +82,6 @@ func (s *function) Send(ctx context.Context, b delivery.Batch) error {
 	return nil
 }
 
-// invoke calls the function once, and returns its answer.
 func (s *function) invoke(ctx context.Context, document []byte) ([]byte, error) {
 	out, err := s.client.Invoke(ctx, s.arn, awscall.RequestResponse, document)
 	switch {

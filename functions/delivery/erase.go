@@ -111,9 +111,8 @@ func (s *service) erase(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	c.Metrics.Count("Operations", 1)
 	stub, deleted, err := s.deliverer.Inside(request.Inside{}).EraseMore(ctx, it,
 		s.endpoints.EraseQueue)
-	var refused *delivery.RefusedError
-	// the sweep goes on when there is room
-	if err != nil && (!errors.As(err, &refused) || refused.Code != "full") {
+	refused, ok := errors.AsType[*delivery.RefusedError](err)
+	if err != nil && (!ok || refused.Code != "full") { // the sweep goes on when there is room
 		return 0, nil, withID(ctx, c, o, err)
 	}
 	a := s.erasedAnswer(c, stub, deleted.More)

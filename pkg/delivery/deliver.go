@@ -405,8 +405,7 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64,
 		share = nil // of what failed, another consumer has another piece
 	}
 	got, err := share.read(reading, after, next)
-	var missing *cursor.MissingError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*cursor.MissingError](err); ok {
 		it, failed := run.sorter.Status(ctx, run.Queue)
 		switch {
 		case failed != nil:

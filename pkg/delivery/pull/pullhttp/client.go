@@ -202,8 +202,8 @@ func (c *Client) ask(ctx context.Context, method string, query url.Values,
 
 // claimsError is the error that Claims promises for a problem.
 func claimsError(err error) error {
-	var problem *client.Problem
-	if !errors.As(err, &problem) {
+	problem, ok := errors.AsType[*client.Problem](err)
+	if !ok {
 		return err
 	}
 	switch problem.Code {

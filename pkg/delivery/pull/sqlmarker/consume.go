@@ -73,9 +73,7 @@ func (d database) restored(ctx context.Context, b delivery.Batch, committed int6
 	if err == nil {
 		err = d.Check(ctx, b.Queue, b.Consumer, committed)
 	}
-	var ahead *pull.AheadError
-	var lost *pull.RestoredError
-	if errors.As(err, &ahead) || errors.As(err, &lost) {
+	if errors.As(err, new(*pull.AheadError)) || errors.As(err, new(*pull.RestoredError)) {
 		return fmt.Errorf("%w (its effect failed: %w)", err, failed)
 	}
 	return failed

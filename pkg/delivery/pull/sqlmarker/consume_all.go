@@ -149,8 +149,7 @@ func (run *all) check() error {
 	options.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.markers.at(nil), "queue", run.consumer,
 		&options)
-	var wrong *cursor.InvalidError
-	if errors.As(err, &wrong) {
+	if errors.As(err, new(*cursor.InvalidError)) {
 		return err
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 )
 
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	asked, err := lists.Chains(c)
+	asked, err := lists.Read(c, "chains")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -39,7 +39,6 @@ type openChains struct {
 	Next   string      `json:"next,omitempty"`
 }
 
-// scanned is how many chains are read at once where some are left out.
 const scanned = 500
 
 // open lists chains that are open, for half of the time that there is. A page ends with a chain

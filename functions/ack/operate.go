@@ -177,28 +177,25 @@ func asAsked(o order, err error) error {
 
 // problemOf says what an error of the acker is to the caller, nil for one that others have too.
 func problemOf(err error) *httpapi.Problem {
-	conflict := func(kind, title, detail string) *httpapi.Problem {
-		return &httpapi.Problem{Status: http.StatusConflict, Type: kind, Title: title, Detail: detail}
-	}
+	const conflict = http.StatusConflict
 	switch {
 	case errors.Is(err, xorack.ErrTagNotFound):
-		return &httpapi.Problem{
-			Status: http.StatusNotFound, Type: "no-chain", Title: "There is no such chain",
-			Detail: "no chain is stored under this tag",
-		}
+		return httpapi.NewProblem(http.StatusNotFound, "no-chain", "There is no such chain",
+			"no chain is stored under this tag")
 	case errors.Is(err, xorack.ErrTagExists):
-		return conflict("tag-exists", "The tag has a chain",
+		return httpapi.NewProblem(conflict, "tag-exists", "The tag has a chain",
 			"another chain is stored under this tag, or it was created with other options")
 	case errors.Is(err, xorack.ErrOtherChain):
-		return conflict("other-chain", "The edge belongs to another chain",
+		return httpapi.NewProblem(conflict, "other-chain", "The edge belongs to another chain",
 			"the tag was used by another chain before or since")
 	case errors.Is(err, xorack.ErrOtherKind):
-		return conflict("other-kind", "The chain is of the other kind",
+		return httpapi.NewProblem(conflict, "other-kind", "The chain is of the other kind",
 			"chains have edges or stamps, not both")
 	case errors.Is(err, stamps.ErrBufferLengthsUnequal):
-		return conflict("stamp-length", "The chain's stamps have another length", err.Error())
+		return httpapi.NewProblem(conflict, "stamp-length", "The chain's stamps have another length",
+			err.Error())
 	case errors.Is(err, xorack.ErrChainFull):
-		return conflict("chain-full", "The chain is full",
+		return httpapi.NewProblem(conflict, "chain-full", "The chain is full",
 			"it has as many operations as one may have; larger trees use chains in chains")
 	}
 	return nil

@@ -50,7 +50,6 @@ type order struct {
 
 type hexText []byte
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (h *hexText) UnmarshalText(text []byte) (err error) {
 	if *h, err = hex.DecodeString(string(text)); err != nil {
 		return errors.New("must be hexadecimal digits, two a byte")
@@ -60,7 +59,6 @@ func (h *hexText) UnmarshalText(text []byte) (err error) {
 
 type base64Text []byte
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (b *base64Text) UnmarshalText(text []byte) (err error) {
 	if *b, err = base64.StdEncoding.Strict().DecodeString(string(text)); err != nil {
 		return errors.New("must be base64 with its padding")
@@ -195,7 +193,6 @@ type children struct {
 	names []string
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (c *children) UnmarshalJSON(raw []byte) (err error) {
 	if !strictjson.IsArray(raw) {
 		if c.n, err = count(raw); err != nil {

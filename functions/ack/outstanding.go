@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Bounds of a tree.
 const (
 	maxTree      = 10_000
 	maxTreeDepth = 100
@@ -26,14 +25,6 @@ type tree struct {
 	// key is a number or a name, edge makes the edge of that key.
 	key   any
 	under []tree
-}
-
-// edgeUnder is the edge of the tree's key that follows from another.
-func (t tree) edgeUnder(e xorack.Edge) xorack.Edge {
-	if i, numbered := t.key.(int); numbered {
-		return e.Child(i)
-	}
-	return e.Named(t.key.(string))
 }
 
 // waiting is an edge that has not ended, and where in the tree it is.
@@ -58,7 +49,14 @@ func (s *service) outstanding(ctx context.Context, call *httpapi.Call, o order) 
 		switch {
 		case c.Has(e.Op()):
 			for _, child := range t.under {
-				walk(child.edgeUnder(e), child, append(slices.Clip(path), child.key))
+				var under xorack.Edge
+				switch key := child.key.(type) {
+				case int:
+					under = e.Child(key)
+				case string:
+					under = e.Named(key)
+				}
+				walk(under, child, append(slices.Clip(path), child.key))
 			}
 		case len(found) == o.Limit:
 			more = true

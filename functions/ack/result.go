@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// result is what became of an operation, as callers see it.
 type result struct {
 	Status    int            `json:"status"`
 	Operation string         `json:"operation"`
@@ -45,7 +44,6 @@ func failed(o order, problem *httpapi.Problem) result {
 		problem.Type, Code: problem.Code(), Detail: problem.Error(), problem: problem}
 }
 
-// chainAnswer is a chain, as callers see it.
 type chainAnswer struct {
 	Tag        string     `json:"tag"`
 	State      string     `json:"state"`
@@ -87,28 +85,9 @@ func (s *service) answer(to *httpapi.Call, c xorack.Chain) *chainAnswer {
 	return a
 }
 
-// ended is the problem of an operation that came after the end.
-func ended(outcome xorack.Outcome) *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusGone, Type: "ended", Title: "The chain has ended",
-		Detail: "the operation changed nothing: " + string(outcome),
-		More:   map[string]any{"outcome": outcome},
-	}
-}
-
-// otherChildren is the problem of an operation that comes again, with edges that it did not start
-// the first time.
-func otherChildren() *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusConflict, Type: "other-children",
-		Title:  "The operation counted with other children",
-		Detail: "the first ones stay: which children follow must depend on the edge's work alone",
-		More:   map[string]any{"outcome": xorack.OtherChildren},
-	}
-}
-
 func resultOf(o order, outcome xorack.Outcome) result {
-	problem := ended(outcome)
+	problem := httpapi.NewProblem(http.StatusGone, "ended", "The chain has ended",
+		"the operation changed nothing: "+string(outcome))
 	switch {
 	case outcome == xorack.Applied, outcome == xorack.Ended, outcome == xorack.EdgeEnded &&
 		o.Operation == "fail":
@@ -116,8 +95,11 @@ func resultOf(o order, outcome xorack.Outcome) result {
 	case outcome == xorack.EdgeEnded:
 		problem.Title = "The edge has ended"
 	case outcome == xorack.OtherChildren:
-		problem = otherChildren()
+		problem = httpapi.NewProblem(http.StatusConflict, "other-children",
+			"The operation counted with other children",
+			"the first ones stay: which children follow must depend on the edge's work alone")
 	}
+	problem.More = map[string]any{"outcome": outcome}
 	r := failed(o, problem)
 	r.Outcome = outcome
 	return r

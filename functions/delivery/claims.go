@@ -135,7 +135,6 @@ func (n *nextClaim) request(queue, consumer string) delivery.Request {
 
 type token struct{ delivery.Token }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (t *token) UnmarshalText(text []byte) error {
 	number, req, found := strings.Cut(string(text), "-")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -165,7 +164,6 @@ func (s *service) claim(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	return pulled(c, a, err)
 }
 
-// The operations on a claim.
 const (
 	actionExtend  = "extend"
 	actionPrepare = "prepare"
@@ -214,7 +212,6 @@ func (p *change) readReplies(c *httpapi.Call) (err error) {
 	return nil
 }
 
-// onClaim prepares, commits, aborts, settles or extends a claim.
 func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	var p change
 	err := c.Read(&p, &p.Queue)
@@ -224,7 +221,11 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := s.takeReplies(ctx, c, p.replies); err != nil {
+	var load intake.Load // they are messages as any other
+	for _, r := range p.replies {
+		load.Add(r.Queue, r.Body, r.Attributes)
+	}
+	if err := load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter); err != nil {
 		return 0, nil, err
 	}
 	h := delivery.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.Token.Token}
@@ -246,16 +247,6 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 		a, err = puller.Settle(ctx, h, p.Outcome, p.Reason, p.replies...)
 	}
 	return pulled(c, a, err)
-}
-
-// takeReplies takes the replies from the tenant's quotas: they are messages as any other.
-func (s *service) takeReplies(ctx context.Context, c *httpapi.Call,
-	replies []delivery.Reply) error {
-	var load intake.Load
-	for _, r := range replies {
-		load.Add(r.Queue, r.Body, r.Attributes)
-	}
-	return load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter)
 }
 
 func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h delivery.Held,

@@ -105,7 +105,7 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 	if err := cmp.Or(c.Parameters(&asked, &asked.Queue), oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
 	}
-	one, limit := asked.Consumer, asked.Limit
+	one := asked.Consumer
 	list, err := s.deliverer.Status(ctx, asked.Queue)
 	if err != nil {
 		return 0, nil, err
@@ -115,9 +115,9 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 	})
 	document := view.Consumers{Status: http.StatusOK, Queue: printable.Name(c.Short(asked.Queue)),
 		Consumers: []view.Consumer{}}
-	if len(list) > limit {
-		list = list[:limit]
-		document.Next = list[limit-1].Name
+	if len(list) > asked.Limit {
+		list = list[:asked.Limit]
+		document.Next = list[asked.Limit-1].Name
 	}
 	known, err := s.know(ctx, list)
 	if err != nil {
@@ -147,9 +147,8 @@ func (s *service) waiting(ctx context.Context, it delivery.Status) (*view.Wait, 
 	}
 	next := &view.Wait{Seq: jsonseq.Seq(it.Delivered + 1)}
 	for m, err := range s.sorter.Read(ctx, it.Queue, it.Delivered, it.Delivered+1) {
-		var missing *cursor.MissingError
 		switch {
-		case errors.As(err, &missing):
+		case errors.As(err, new(*cursor.MissingError)):
 			next.Missing = true
 		case err != nil:
 			return nil, err
@@ -195,21 +194,20 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 	if err := c.Read(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	queue, name := asked.Queue, asked.Consumer
-	var kind *cursor.Kind
-	if change := (cursor.Change{}); change.Set("kind", asked.Kind) == nil {
-		kind = change.Kind
+	var change cursor.Change
+	if asked.Kind != "" {
+		_ = change.Set("kind", asked.Kind) // it is one of the kinds
 	}
 	var load intake.Load
-	load.Use(queue)
+	load.Use(asked.Queue)
 	if err := load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter); err != nil {
 		return 0, nil, err
 	}
-	made, err := s.deliverer.Inside(request.Inside{}).CreateFor(ctx, delivery.Who(c.Identity()), queue,
-		name, asked.Start, kind)
+	made, err := s.deliverer.Inside(request.Inside{}).CreateFor(ctx, delivery.Who(c.Identity()),
+		asked.Queue, asked.Consumer, asked.Start, change.Kind)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name,
-		consumerAnswer: s.after(ctx, c.Scope, made)}, nil
+	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(asked.Queue),
+		Consumer: asked.Consumer, consumerAnswer: s.after(ctx, c.Scope, made)}, nil
 }

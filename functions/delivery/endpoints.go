@@ -22,7 +22,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// shown is an endpoint as callers see it.
 func (s *service) shown(c *httpapi.Call, e endpoint.Endpoint) view.Endpoint {
 	a := view.Endpoint{Consumer: e.Consumer, URL: e.URL, At: e.At}
 	name := printable.Name(c.Short(e.Name))
@@ -108,23 +107,22 @@ func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
 	if err := c.Read(&asked); err != nil {
 		return endpoint.Change{}, err
 	}
-	change := endpoint.Change{Paused: asked.Paused, Rotate: asked.Rotate}
-	consumer, text := asked.Consumer, asked.URL
+	change := endpoint.Change{URL: asked.URL, Paused: asked.Paused, Rotate: asked.Rotate,
+		Who: delivery.Who(c.Identity())}
 	var err error
-	if change.Place, err = place(c, consumer, asked.Queue, asked.Prefix); err != nil {
+	if change.Place, err = place(c, asked.Consumer, asked.Queue, asked.Prefix); err != nil {
 		return change, err
 	}
-	if len(s.hooks) > 0 && !slices.Contains(s.hooks, consumer) {
+	if len(s.hooks) > 0 && !slices.Contains(s.hooks, asked.Consumer) {
 		return change, invalid.New(invalid.Unknown, "consumer",
 			"has no endpoints: "+strings.Join(s.hooks, ", ")+" may")
 	}
-	change.URL, change.Who = text, delivery.Who(c.Identity())
-	if text == "" {
+	if change.URL == "" {
 		return change, nil // it stays as it is
 	}
 	// the prefix of all of a tenant's queues is no queue's name
 	of, _ := tenant.Split(change.Name + "x")
-	return change, s.checkURL(of, text)
+	return change, s.checkURL(of, change.URL)
 }
 
 // checkURL reports a URL that no request may go to for a tenant's queues, or for nobody's. The port
@@ -169,13 +167,6 @@ func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any
 	}{http.StatusOK}, nil
 }
 
-type endpointList struct {
-	Status    int             `json:"status"`
-	Endpoints []view.Endpoint `json:"endpoints"`
-	// Next is what to ask for as after; empty after the last page.
-	Next string `json:"next,omitempty"`
-}
-
 // listEndpoints lists the caller's endpoints: a tenant's own, or those of no tenant.
 func (s *service) listEndpoints(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	var asked struct {
@@ -195,10 +186,13 @@ func (s *service) listEndpoints(ctx context.Context, c *httpapi.Call) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	a := endpointList{Status: http.StatusOK, Endpoints: []view.Endpoint{},
-		Next: base64.RawURLEncoding.EncodeToString([]byte(next))}
-	for _, e := range page {
-		a.Endpoints = append(a.Endpoints, s.shown(c, e))
+	list := make([]view.Endpoint, len(page))
+	for i, e := range page {
+		list[i] = s.shown(c, e)
 	}
-	return http.StatusOK, a, nil
+	return http.StatusOK, struct {
+		Status    int             `json:"status"`
+		Endpoints []view.Endpoint `json:"endpoints"`
+		Next      string          `json:"next,omitempty"`
+	}{http.StatusOK, list, base64.RawURLEncoding.EncodeToString([]byte(next))}, nil
 }

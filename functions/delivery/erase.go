@@ -38,13 +38,11 @@ type erasedAnswer struct {
 	Deleted *remainsAnswer `json:"deleted,omitempty"`
 }
 
-// remainsAnswer is how much is stored of a queue, or was deleted.
 type remainsAnswer struct {
 	Messages int `json:"messages"`
 	Arrivals int `json:"arrivals"`
 }
 
-// The states of a queue that is to be erased.
 const (
 	live = "live"
 
@@ -113,9 +111,8 @@ func (s *service) erase(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	c.Metrics.Count("Operations", 1)
 	stub, deleted, err := s.deliverer.Inside(request.Inside{}).EraseMore(ctx, it,
 		s.endpoints.EraseQueue)
-	var refused *delivery.RefusedError
-	// the sweep goes on when there is room
-	if err != nil && (!errors.As(err, &refused) || refused.Code != "full") {
+	refused, ok := errors.AsType[*delivery.RefusedError](err)
+	if err != nil && (!ok || refused.Code != "full") { // the sweep goes on when there is room
 		return 0, nil, withID(ctx, c, o, err)
 	}
 	a := s.erasedAnswer(c, stub, deleted.More)
@@ -168,7 +165,6 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 		consumers}, nil
 }
 
-// erasePage is how many queues are looked through at once.
 const erasePage = 1000
 
 // eraseTenant erases the queues of a tenant, as many as there is time for, and behind the last its
@@ -227,7 +223,6 @@ func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o delivery.O
 	}
 }
 
-// eraseEndpoints erases the endpoints of a tenant, or counts them.
 func (s *service) eraseEndpoints(ctx context.Context, o delivery.Order, tenant string,
 	dry bool) (n int, err error) {
 	if !dry {
@@ -241,7 +236,6 @@ func (s *service) eraseEndpoints(ctx context.Context, o delivery.Order, tenant s
 	}
 }
 
-// eraseOne erases a queue of a tenant, where it is not erased yet.
 func (s *service) eraseOne(ctx context.Context, c *httpapi.Call, o delivery.Order, it cursor.Cursor,
 	dry bool) (erasedAnswer, error) {
 	if !it.Erased() && dry {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/lists"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -15,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// service answers requests, by what package runtime has of its environment.
 type service struct {
 	deliverer   *delivery.Deliverer
 	sorter      *cursor.Sorter
@@ -36,10 +37,13 @@ type service struct {
 func (s *service) api() *httpapi.API {
 	const get, post, put, patch, remove = http.MethodGet, http.MethodPost, http.MethodPut,
 		http.MethodPatch, http.MethodDelete
+	summary := func(ctx context.Context, c *httpapi.Call) (int, any, error) {
+		return lists.Summarize(ctx, c, s.trouble, s.now())
+	}
 	routes := []httpapi.Route{
 		{Method: get, Resource: "consumers", Name: "status", Do: s.consumers},
 		{Method: get, Name: "consumers", Do: s.list},
-		{Method: get, Resource: "summary", Name: "summary", Do: s.summary},
+		{Method: get, Resource: "summary", Name: "summary", Do: summary},
 		{Method: post, Resource: "consumers", Name: "create", Do: s.create},
 		{Method: get, Resource: "operations", Name: "operations", Do: s.audit},
 		{Method: post, Resource: "operations", Name: "operate", Do: s.operate},

@@ -19,7 +19,7 @@ import (
 
 // list lists consumers of many queues: those in a state, or those of as many queues as a page has.
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	asked, err := lists.Consumers(c)
+	asked, err := lists.Read(c, "consumers")
 	if err = cmp.Or(err, oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
 	}
@@ -81,7 +81,3 @@ func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Sel
 // errTooMany is why the consumers of a queue are left out that would be an answer of their own.
 var errTooMany = errors.New(
 	"it has more consumers than an answer has room for: ask for each of them")
-
-func (s *service) summary(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	return lists.Summarize(ctx, c, s.trouble, s.now())
-}

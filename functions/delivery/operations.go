@@ -27,7 +27,12 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err := s.takeRewind(ctx, c, o); err != nil {
 		return 0, nil, err
 	}
-	after, err := o.do(ctx, s.deliverer)
+	var after delivery.Consumer
+	if o.Action == "restart-keys" {
+		_, err = s.deliverer.Inside(request.Inside{}).RestartKeys(ctx, o.Order)
+	} else {
+		after, err = s.deliverer.Operate(ctx, o.Order)
+	}
 	if errors.Is(err, delivery.ErrNoConsumer) {
 		if _, absent := s.sorter.Status(ctx, o.Queue); errors.Is(absent, cursor.ErrNoQueue) {
 			err = absent
@@ -48,8 +53,8 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 // refused says why an order was not carried out. The id makes a repeat safe, so the answer has it
 // where we made it up.
 func refused(ctx context.Context, c *httpapi.Call, o order, at delivery.Consumer, err error) error {
-	var wrong *invalid.Error
-	if errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash {
+	wrong, ok := errors.AsType[*invalid.Error](err)
+	if ok && wrong.Field == "seq" && wrong.Code == invalid.Clash {
 		// The request is fine: it is the consumer that has moved on since.
 		err = notBlocked(fmt.Sprintf("the message at the consumer's head is %d, not %d: streamsort why says which failed", at.Delivered+1, int64(o.Seq)))
 	}
@@ -60,7 +65,6 @@ func refused(ctx context.Context, c *httpapi.Call, o order, at delivery.Consumer
 	return problem
 }
 
-// The outcomes of an operation, as callers see them.
 const (
 	done    = "done"
 	refusal = "refused"
@@ -69,18 +73,14 @@ const (
 	open = "open"
 )
 
-// newWho is who asked. A tenant gets no name of the account's, which are another's.
-func newWho(scope tenancy.Scope, w delivery.Who) view.Who {
-	if scope.Tenant() != "" && w.Kind != "jwt" {
-		return view.Who{Kind: w.Kind}
-	}
-	return view.Who(w)
-}
-
 func newOperation(scope tenancy.Scope, a delivery.Operation) view.Operation {
+	who := view.Who(a.Who)
+	if scope.Tenant() != "" && who.Kind != "jwt" {
+		who = view.Who{Kind: who.Kind} // no name of the account's, which is another's
+	}
 	r := view.Operation{
 		At: a.At, ID: printable.Name(a.Op), Action: a.Kind, Consumer: a.Consumer,
-		Reason: printable.Name(a.Reason), Request: a.Request, Who: newWho(scope, a.Who),
+		Reason: printable.Name(a.Reason), Request: a.Request, Who: who,
 		Outcome: open, Error: printable.Name(scope.Words(a.Error)),
 	}
 	if a.ReplyQueue != "" {
@@ -98,7 +98,6 @@ func newOperation(scope tenancy.Scope, a delivery.Operation) view.Operation {
 	return r
 }
 
-// maxNext bounds the parameter after of operations.
 const maxNext = 1024
 
 // audit lists what operators asked for, the latest first: a page of a queue, of which those of
@@ -112,11 +111,10 @@ func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	if err := cmp.Or(c.Parameters(&asked, &asked.Queue), oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
 	}
-	one, after := asked.Consumer, asked.After
-	if len(after) > maxNext || !utf8.ValidString(after) {
+	if len(asked.After) > maxNext || !utf8.ValidString(asked.After) {
 		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
 	}
-	page, next, err := s.deliverer.Inside(request.Inside{}).Audit(ctx, asked.Queue, after)
+	page, next, err := s.deliverer.Inside(request.Inside{}).Audit(ctx, asked.Queue, asked.After)
 	unreadable := ""
 	if errors.Is(err, delivery.ErrUnreadable) {
 		unreadable = err.Error()
@@ -125,7 +123,7 @@ func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	}
 	list := []view.Operation{}
 	for _, a := range page {
-		if one == "" || a.Consumer == one {
+		if asked.Consumer == "" || a.Consumer == asked.Consumer {
 			list = append(list, newOperation(c.Scope, a))
 		}
 	}

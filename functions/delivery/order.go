@@ -2,13 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -33,14 +31,6 @@ type order struct {
 // too.
 var places = map[string]string{"skip": "seq", "redrive": "seq", "rewind": "start",
 	"settle": "token", "release": "token"}
-
-func (o order) do(ctx context.Context, d *delivery.Deliverer) (delivery.Consumer, error) {
-	if o.Action == "restart-keys" {
-		_, err := d.Inside(request.Inside{}).RestartKeys(ctx, o.Order)
-		return delivery.Consumer{}, err
-	}
-	return d.Operate(ctx, o.Order)
-}
 
 func readOrder(c *httpapi.Call) (order, error) {
 	var o order

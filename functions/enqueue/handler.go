@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// service answers requests, by what package runtime has of its environment.
 type service struct {
 	sorter      *cursor.Sorter
 	trouble     *trouble.Store
@@ -30,11 +29,8 @@ type call struct {
 	*httpapi.Call
 }
 
-// operation answers a call: with a status and a document, or with a problem.
-type operation func(context.Context, *call) (int, any, error)
-
-// on makes the operation one of the function's.
-func (s *service) on(do operation) httpapi.Operation {
+// on makes what answers a call of ours an operation.
+func (s *service) on(do func(context.Context, *call) (int, any, error)) httpapi.Operation {
 	return func(ctx context.Context, c *httpapi.Call) (int, any, error) { return do(ctx, &call{s, c}) }
 }
 
@@ -65,11 +61,9 @@ func (s *service) api() *httpapi.API {
 	}
 }
 
-// putAlias is the function's alias that puts, and does nothing else.
-const putAlias = "put"
-
-// urlAlias is the function's alias behind its function URL, which puts as well.
-const urlAlias = "url"
+// putAlias and urlAlias are the function's aliases that put, and do nothing else; the second is
+// behind its function URL.
+const putAlias, urlAlias = "put", "url"
 
 // isEvent reports whether a direct invoke's document is a raw event, or a list of them: where the
 // stack names the fields of raw events, and the caller names no operation beside the document. An

@@ -8,7 +8,7 @@ import (
 )
 
 func listQueues(ctx context.Context, c *call) (int, any, error) {
-	asked, err := lists.Queues(c.Call)
+	asked, err := lists.Read(c.Call, "queues")
 	if err != nil {
 		return 0, nil, err
 	}

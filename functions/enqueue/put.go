@@ -30,10 +30,9 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 	if p.Single {
 		return answers[0].Status, answers[0], answers[0].Refused()
 	}
+	stored := func(a intake.Answer) bool { return a.Failure == nil }
 	// A batch of CloudEvents may be empty.
-	if len(answers) > 0 && !slices.ContainsFunc(answers, func(a intake.Answer) bool {
-		return a.Failure == nil
-	}) {
+	if len(answers) > 0 && !slices.ContainsFunc(answers, stored) {
 		return 0, nil, c.failureOf(ctx, answers)
 	}
 	for i, answer := range answers {

@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// queueAnswer is a queue's status and settings, as callers see them.
 func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 	a := map[string]any{
 		"status": http.StatusOK, "queue": c.Short(it.Queue), "position": jsonseq.Seq(it.Position), "maxParked": jsonseq.Seq(it.MaxParked),
@@ -119,7 +118,6 @@ func queueGaps(ctx context.Context, c *call) (int, any, error) {
 	return http.StatusOK, a, nil
 }
 
-// configureQueue changes a queue's settings, or makes the queue with them.
 func configureQueue(ctx context.Context, c *call) (int, any, error) {
 	if err := c.Parameters(&struct{}{}); err != nil {
 		return 0, nil, err

@@ -8,7 +8,6 @@ import (
 	"github.com/streamsort/streamsort/internal/message"
 )
 
-// readMessages reads a range of a queue, in order, up to its position.
 func readMessages(ctx context.Context, c *call) (int, any, error) {
 	var asked struct {
 		Queue string         `json:"queue"`

@@ -73,7 +73,6 @@ type observer struct {
 	metrics atomic.Pointer[emf.Metrics]
 }
 
-// maxTraces is the most traces that are logged of a batch.
 const maxTraces = 20
 
 // handed logs when a batch was delivered, where its queue is watched, or the sender of one of its

@@ -45,7 +45,6 @@ func readersFrom(folder string, cache *endpoint.Cache) ([]delivery.Reader, error
 	return readers, nil
 }
 
-// load reads the consumers, and says where they stand.
 func load(folder string) (all []consumers.Consumer, source string, err error) {
 	if text := os.Getenv(consumers.TextVariable); text != "" {
 		if all, err = consumers.Read([]byte(text), os.LookupEnv); err != nil {
@@ -65,11 +64,9 @@ func load(folder string) (all []consumers.Consumer, source string, err error) {
 func handing(to kind.Sink) func(context.Context, delivery.Batch) error {
 	return func(ctx context.Context, batch delivery.Batch) error {
 		err := to.Send(ctx, batch)
-		var tooLarge *kind.TooLargeError
-		var answered *kind.AnswerError
-		answers := errors.As(err, &answered)
+		answered, answers := errors.AsType[*kind.AnswerError](err)
 		switch {
-		case errors.As(err, &tooLarge), answers && answered.Final():
+		case errors.As(err, new(*kind.TooLargeError)), answers && answered.Final():
 			return delivery.Permanent(err)
 		case kind.IsAway(err):
 			err = delivery.SinkAway(err)

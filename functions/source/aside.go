@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -27,7 +28,6 @@ const (
 	maxEntries = 10
 )
 
-// maxExamples is how many records an announcement names.
 const maxExamples = 10
 
 // aside takes records that make no message.
@@ -49,7 +49,6 @@ type (
 	}
 )
 
-// asideTimeout bounds one try of a request.
 const asideTimeout = 3 * time.Second
 
 // newAside returns what sends to the queue of a URL. It makes no request.
@@ -91,7 +90,10 @@ func (a *aside) text(r *source.Record, p poison) (string, error) {
 		At: a.now().UTC().Format(time.RFC3339Nano), Name: r.Name(), Bytes: len(r.Raw),
 		SHA256: hex.EncodeToString(sum[:]),
 	}
-	if len(r.Raw) <= maxRecord && json.Valid(r.Raw) && forSQS(r.Raw) {
+	// SQS takes no others in JSON, where those below the space are escaped; U+FFFD is no UTF-8, too.
+	// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+	forSQS := !bytes.ContainsAny(r.Raw, "\uFFFD\uFFFE\uFFFF")
+	if len(r.Raw) <= maxRecord && json.Valid(r.Raw) && forSQS {
 		d.Record = r.Raw
 	} else {
 		// Three bytes are four in base64.
@@ -100,19 +102,6 @@ func (a *aside) text(r *source.Record, p poison) (string, error) {
 	}
 	text, err := strictjson.Marshal(d)
 	return string(text), err
-}
-
-// forSQS reports whether a text of JSON has only characters that SQS takes. Those below the space
-// are escaped in JSON.
-//
-// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
-func forSQS(text []byte) bool {
-	for _, c := range string(text) {
-		if c == 0xFFFD || c == 0xFFFE || c == 0xFFFF {
-			return false // U+FFFD is what is no UTF-8
-		}
-	}
-	return true
 }
 
 // id is the record's id as a text of a bounded length.

@@ -71,10 +71,9 @@ func (b *batch) read() {
 	}
 }
 
-// newPoison is a record whose message is wrong.
 func newPoison(place int, err error) poison {
-	var wrong *invalid.Error
-	if !errors.As(err, &wrong) {
+	wrong, ok := errors.AsType[*invalid.Error](err)
+	if !ok {
 		return poison{place: place, reason: unreadable, detail: err.Error()}
 	}
 	alone := *wrong
@@ -153,15 +152,13 @@ func (b *batch) storePart(ctx context.Context, messages []cursor.Message, places
 	}
 }
 
-// judge notes what has to become of a record whose message was put.
 func (b *batch) judge(ctx context.Context, place int, a intake.Answer) {
 	set := func(reason, field string) {
 		b.poison = append(b.poison, poison{place: place, reason: reason, field: field, detail: a.Detail})
 	}
 	numbered, beyond := b.source.Numbered(), a.Outcome == cursor.Full || a.Outcome == cursor.Ahead
-	var wrong *invalid.Error
 	switch {
-	case errors.As(a.Failure, &wrong):
+	case errors.As(a.Failure, new(*invalid.Error)):
 		b.poison = append(b.poison, newPoison(place, a.Failure))
 	case a.Failure != nil:
 		b.again(ctx, []int{place}, a.Failure)

@@ -38,7 +38,6 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	return runtime.Handle(d, headroom, s.handle), nil
 }
 
-// describe reads the source's description, or the file of that name.
 func describe(text string) (*source.Source, error) {
 	where := sourceVariable
 	if strings.HasSuffix(text, ".json") {

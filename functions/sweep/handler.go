@@ -93,7 +93,6 @@ func (s *sweeper) run(ctx context.Context, metrics *emf.Metrics,
 	return did, err
 }
 
-// troubles are where a run notes what alarms watch of each tenant.
 func (s *sweeper) troubles() *troubles {
 	if !s.tenants {
 		return nil
@@ -147,7 +146,6 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 	return did, err
 }
 
-// queueOptions are those of the queues, with a count of what is announced.
 func (s *sweeper) queueOptions(metrics *emf.Metrics, seen *troubles) cursor.SweepOptions {
 	options := s.consumers.Sorter
 	options.Gap = func(of cursor.Cursor, age time.Duration) {
@@ -174,7 +172,6 @@ func (s *sweeper) queueOptions(metrics *emf.Metrics, seen *troubles) cursor.Swee
 	return options
 }
 
-// consumerOptions are those of the consumers, with a count of what is announced.
 func (s *sweeper) consumerOptions(metrics *emf.Metrics, seen *troubles) delivery.SweepOptions {
 	options := s.consumers
 	options.Announce = func(ctx context.Context, a delivery.Announcement) error {
@@ -233,7 +230,6 @@ func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics,
 	return did, err
 }
 
-// announceChain is what announces chains, with a count of those that time out.
 func (s *sweeper) announceChain(seen *troubles) xorack.Announce {
 	return func(ctx context.Context, c xorack.Chain) error {
 		if c.End() == xorack.TimedOut {
@@ -243,7 +239,6 @@ func (s *sweeper) announceChain(seen *troubles) xorack.Announce {
 	}
 }
 
-// metricOf is the counter of each kind of announcement of a queue.
 var metricOf = map[cursor.AnnouncementKind]string{
 	cursor.GapOpened:   "GapsOpened",
 	cursor.GapClosed:   "GapsClosed",

@@ -25,7 +25,6 @@ const maxTroubled = 50
 // noTenant stands for the queues and tags that are no tenant's. It names no tenant itself.
 const noTenant = "(none)"
 
-// worst notes the age of something that waits.
 func (t *troubles) worst(metric, name string, seconds float64) {
 	t.note(metric, name, func(before float64) float64 { return max(before, seconds) })
 }

@@ -175,9 +175,9 @@ func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next tim
 	defer cancel()
 	done, err := r.sorter.Settle(within, w.Queue, sortkey.SortKey(w.UpTo))
 	runtime.CountSettled(r.metrics, done)
-	var none *cursor.InvalidError
 	switch {
-	case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):
+	case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased),
+		errors.As(err, new(*cursor.InvalidError)):
 		return false, time.Time{}, nil // no keyed queue, or no more
 	case err == nil && done.More:
 		next = time.Now()

@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// challenge answers what the source's sender asks before it sends.
 func (s *service) challenge(ctx context.Context, c *httpapi.Call,
 	source *webhook.Source) (int, any, error) {
 	if source.Challenge == webhook.ChallengeCloudEvents {
@@ -54,9 +53,8 @@ func (s *service) checkSecrets() error {
 	var all []error
 	names, errs := s.secretErrors(ctx)
 	for i, err := range errs {
-		var wrong *secret.ValueError
 		switch {
-		case errors.As(err, &wrong):
+		case errors.As(err, new(*secret.ValueError)):
 			all = append(all, fmt.Errorf("source %s: %w", names[i], err))
 		case err != nil:
 			slog.Warn("the secrets cannot be had", "source", names[i], "error", err)
@@ -82,7 +80,6 @@ func (s *service) secretErrors(ctx context.Context) (names []string, errs []erro
 	return names, errs
 }
 
-// secretState is what a direct invoke is answered of a source.
 type secretState struct {
 	Source string `json:"source"`
 	// Problem is what is wrong with its secrets; empty where nothing is.

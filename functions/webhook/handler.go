@@ -17,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// service answers requests, by what package runtime has of its environment.
 type service struct {
 	sorter  *cursor.Sorter
 	sources map[string]*webhook.Source
@@ -40,10 +39,9 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 	case source != nil && source.Challenge.Method() != "" && c.Method == source.Challenge.Method():
 		return s.challenge(ctx, c, source)
 	case c.Method != http.MethodPost:
-		return 0, nil, &httpapi.Problem{
-			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
-			Detail: "webhooks have POST; the method of a challenge only where the source asks for it", Allow: http.MethodPost,
-		}
+		return 0, nil, httpapi.NoMethod(
+			"webhooks have POST; the method of a challenge only where the source asks for it",
+			http.MethodPost)
 	case len(c.Body) > cursor.MaxBody && (source == nil || !source.Splits()):
 		return 0, nil, webhook.TooLarge(cursor.MaxBody)
 	case source == nil:
@@ -103,20 +101,15 @@ func (s *service) refuse(ctx context.Context, c *httpapi.Call, source *webhook.S
 	return refused()
 }
 
-// unknown is the answer where the secrets cannot be had.
 func unknown() error {
-	return &httpapi.Problem{
-		Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
-		Detail: "whether the request is signed cannot be known now; repeating it is safe", RetryAfter: 1,
-	}
+	return httpapi.Unavailable(
+		"whether the request is signed cannot be known now; repeating it is safe")
 }
 
 // refused is the answer to everybody who has not signed.
 func refused() error {
-	return &httpapi.Problem{
-		Status: http.StatusUnauthorized, Type: "not-signed",
-		Title: "The request is not signed as it must be",
-	}
+	return httpapi.NewProblem(http.StatusUnauthorized, "not-signed",
+		"The request is not signed as it must be", "")
 }
 
 // answer is what became of a request, as its sender sees it: which queue the message went to, and
@@ -167,8 +160,7 @@ func (s *service) answer(source *webhook.Source, a intake.Answer) (answer, error
 			nil
 	}
 	err := a.Refused()
-	var problem *httpapi.Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*httpapi.Problem](err); ok {
 		problem.More = map[string]any{"queue": a.Queue}
 	}
 	return answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue, ClockAhead: a.ClockAhead}, err

@@ -36,7 +36,6 @@ type Announcer struct {
 	invocations          *awscall.Client // nil without a function
 }
 
-// requestTimeout bounds one try of a request.
 const requestTimeout = 10 * time.Second
 
 // New returns an Announcer for a bus, which is a name or an ARN, the ARN of an SNS topic (not a
@@ -122,7 +121,6 @@ func (a *Announcer) publish(ctx context.Context, kind, detail string) error {
 	return nil
 }
 
-// invoke invokes the function, without waiting for what it does.
 func (a *Announcer) invoke(ctx context.Context, detail []byte) error {
 	if a.invocations == nil {
 		return nil
@@ -133,7 +131,6 @@ func (a *Announcer) invoke(ctx context.Context, detail []byte) error {
 	return nil
 }
 
-// of is the tenant that a queue or a tag has in front; empty where it has none.
 func of(name string) string {
 	tenant, _ := tenant.Split(name)
 	return tenant

@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// chain is the announcement of a chain's end as readers see it.
 type chain struct {
 	ID         string     `json:"id"`
 	Kind       string     `json:"kind"`

@@ -26,7 +26,6 @@ import (
 // for.
 type Service string
 
-// The services.
 const (
 	Lambda      Service = "lambda"
 	SQS         Service = "sqs"

@@ -33,11 +33,9 @@ func (c *Client) Parameter(ctx context.Context, arn string) (string, error) {
 
 // text is a value that was fetched. JSON's own errors quote what they read.
 func text(value *string, err error) (string, error) {
-	var answered *Error
-	var unsent interface{ ConnectionError() bool }
 	switch {
-	case errors.As(err, &answered), errors.As(err, &unsent), errors.Is(err, context.Canceled),
-		errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, new(*Error)), errors.As(err, new(interface{ ConnectionError() bool })),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "", err
 	case err != nil || value == nil:
 		return "", errNoText

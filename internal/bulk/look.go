@@ -70,16 +70,7 @@ type Run struct {
 // asked is how many requests are under way at once.
 const asked = 32
 
-// pageSize is the most that the API lists on a page.
 const pageSize = "100"
-
-// clock is the server's clock when it listed a row; the zero time where the row has no time.
-func clock(row view.Head) time.Time {
-	if row.Since.IsZero() {
-		return time.Time{}
-	}
-	return row.Since.Add(time.Duration(math.Round(row.Age * float64(time.Second))))
-}
 
 // Look finds the consumers that a request selects, and changes nothing: a dry run. found, if not
 // nil, is called with how many were found so far. The error is a *invalid.Error, or the API's. 1
@@ -169,13 +160,13 @@ func (r *Run) begin(page []view.Head) {
 	}
 	for _, listed := range page {
 		// A row that begins ahead of the server's clock has no age.
-		if now := clock(listed); !now.IsZero() && (r.began.IsZero() || now.Before(r.began)) {
+		now := listed.Since.Add(time.Duration(math.Round(listed.Age * float64(time.Second))))
+		if !listed.Since.IsZero() && (r.began.IsZero() || now.Before(r.began)) {
 			r.began = now.Truncate(time.Millisecond)
 		}
 	}
 }
 
-// lists reports whether a row of a list is one that the request selects.
 func (r *Run) lists(row view.Head) bool {
 	switch {
 	case r.Action == "pause" && row.Is(view.Paused) && !r.resumed:
@@ -214,13 +205,11 @@ func (r *Run) read(ctx context.Context, t Target) (c view.Consumer, there bool, 
 	return page.Consumers[0], true, nil
 }
 
-// goneCodes are the problems of what is not there any more.
 var goneCodes = []string{"no-consumer", "no-queue", "erased"}
 
 // codeOf is the code of the problem that the API answered with; empty where it is no problem.
 func codeOf(err error) string {
-	var problem *client.Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*client.Problem](err); ok {
 		return problem.Code
 	}
 	return ""

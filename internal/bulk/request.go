@@ -38,13 +38,11 @@ type Request struct {
 	Run string
 }
 
-// The bounds of Rate.
 const minRate, DefaultRate, maxRate = 1, 50, 1000
 
 // The bounds of texts, which the API has too.
 const maxReason, maxError = 500, 300
 
-// states are those that an action may select by.
 var states = map[string][]string{
 	"redrive": {"blocked", "retrying", "held"},
 	"skip":    {"blocked", "retrying", "held"},
@@ -93,7 +91,6 @@ func (r *Request) Validate() error {
 		bounds.Text("reason", r.Reason, 1, maxReason), bounds.Text("error", r.Error, 0, maxError))
 }
 
-// validateState checks the state, and the fields that belong to it.
 func (r *Request) validateState(allowed []string) error {
 	switch {
 	case !slices.Contains(allowed, r.State):

@@ -158,14 +158,10 @@ func (t *tally) count(target Target, o outcome, why string) {
 		t.report.Exceptions = append(t.report.Exceptions, Exception{target, o != changed, why})
 	}
 	if t.progress != nil {
-		t.progress(t.snapshot())
+		report := t.report
+		report.Exceptions = slices.Clone(report.Exceptions)
+		t.progress(report)
 	}
-}
-
-func (t *tally) snapshot() Report {
-	report := t.report
-	report.Exceptions = slices.Clone(report.Exceptions)
-	return report
 }
 
 func (t *tally) stopped() bool {
@@ -187,7 +183,6 @@ func (t *tally) end(ctx context.Context) Report {
 	return t.report
 }
 
-// act acts on one consumer, if it is still as the request selects it.
 func (r *Run) act(ctx context.Context, t Target) (outcome, string) {
 	if r.resumed {
 		if found, err := r.onRecord(ctx, t); found || err != nil {
@@ -224,7 +219,6 @@ func (r *Run) act(ctx context.Context, t Target) (outcome, string) {
 // changedCodes are the problems of a consumer that is not what it was when it was read.
 var changedCodes = append([]string{"not-blocked", "outran"}, goneCodes...)
 
-// errTaken says that the run's name is another action's.
 var errTaken = errors.New("the name is taken")
 
 // ended is an outcome, or how the request for it failed.
@@ -290,7 +284,6 @@ func (r *Run) post(ctx context.Context, t Target, c view.Consumer) error {
 // skew is how far the clocks of the server's processes may be apart.
 const skew = 15 * time.Minute
 
-// onRecord reports whether the audit log has the operation on a consumer as done.
 func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 	query, id := url.Values{"queue": {string(t.Queue)}, "consumer": {t.Consumer}}, r.id(t)
 	for {

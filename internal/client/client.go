@@ -37,7 +37,6 @@ type Client struct {
 // window has a minute.
 const maxRetryAfter = 60
 
-// defaultAttempts is how often a request is made at most.
 const defaultAttempts = 8
 
 // Access is where an API is, and as whom it is asked.
@@ -163,20 +162,15 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 		if err == nil || !again || attempt == c.attempts {
 			return err
 		}
-		if over := backOff(ctx, attempt, retryAfter(err)); over != nil {
+		var least time.Duration
+		if problem, ok := errors.AsType[*Problem](err); ok {
+			least = problem.RetryAfter
+		}
+		if over := backOff(ctx, attempt, least); over != nil {
 			return fmt.Errorf("%w: the attempt before: %w", over, err)
 		}
 		before = err
 	}
-}
-
-// retryAfter is how long the answer asked to wait.
-func retryAfter(err error) time.Duration {
-	var problem *Problem
-	if errors.As(err, &problem) {
-		return problem.RetryAfter
-	}
-	return 0
 }
 
 // backOff waits longer after each attempt, and never the same; not less than was asked for.
@@ -188,9 +182,9 @@ func backOff(ctx context.Context, attempt int, least time.Duration) error {
 func (c *Client) once(ctx context.Context, method, path string, query url.Values, body []byte,
 	out any) (again bool, err error) {
 	answer, err := c.Once(ctx, method, path, query, body)
-	var failed *TransportError
+	failed, ok := errors.AsType[*TransportError](err)
 	switch {
-	case errors.As(err, &failed):
+	case ok:
 		return ctx.Err() == nil, failed.Err
 	case err != nil:
 		return false, err
@@ -198,7 +192,7 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 		return false, json.Unmarshal(answer.Body, out)
 	}
 	problem := answer.Problem()
-	if c.anonymous() && problem.Code == "" &&
+	if c.signer == nil && c.token == nil && problem.Code == "" &&
 		(problem.Status == http.StatusUnauthorized || problem.Status == http.StatusForbidden) {
 		problem.Detail += " (the request was not signed, and had no token)"
 	}
@@ -263,10 +257,6 @@ func (a Answer) Problem() *Problem {
 	return problem
 }
 
-// anonymous reports whether requests say nothing of who makes them.
-func (c *Client) anonymous() bool { return c.signer == nil && c.token == nil }
-
-// authorize adds to a request what says who makes it.
 func (c *Client) authorize(ctx context.Context, request *http.Request, body []byte) error {
 	switch {
 	case c.token != nil:
@@ -350,7 +340,6 @@ func (c *Client) PutEvents(ctx context.Context, props url.Values,
 	}
 }
 
-// passes reports whether why a message was not taken may pass.
 func (o Outcome) passes() bool { return o.Status >= 500 || o.Status == http.StatusTooManyRequests }
 
 func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawMessage,
@@ -398,8 +387,8 @@ func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawM
 
 // inWhole is an error about messages of a repeat, with their places in the whole put.
 func inWhole(err error, places []int) error {
-	var problem *Problem
-	if !errors.As(err, &problem) {
+	problem, ok := errors.AsType[*Problem](err)
+	if !ok {
 		return err
 	}
 	for n := range problem.Errors {

@@ -66,16 +66,13 @@ func ofAWS(host string) (service, region string) {
 
 // private reports a URL to which anybody on the way could read what says who makes a request.
 func private(u *url.URL, would string) error {
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
+	host := u.Hostname()
+	own := host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		net.ParseIP(host).IsLoopback()
+	if u.Scheme == "http" && !own {
 		return fmt.Errorf("requests to %s would %s, and anybody on the way could read and repeat them: use https", u.Host, would)
 	}
 	return nil
-}
-
-// loopback reports whether what is sent to a host stays on this machine.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 func (s *signer) sign(ctx context.Context, request *http.Request, body []byte) error {
@@ -94,11 +91,9 @@ type NoCredentialsError struct {
 	Err  error
 }
 
-// Error implements error.
 func (e *NoCredentialsError) Error() string {
 	return fmt.Sprintf("requests to %s must be signed, and there are no credentials: set AWS_ACCESS_KEY_ID and "+
 		"AWS_SECRET_ACCESS_KEY, or AWS_PROFILE (after `aws sso login`, where the profile is of SSO), or run under a role: %v", e.Host, e.Err)
 }
 
-// Unwrap implements what errors.Is asks for.
 func (e *NoCredentialsError) Unwrap() error { return e.Err }

@@ -20,7 +20,6 @@ import (
 // SpecVersion is the one that is read and written.
 const SpecVersion = "1.0"
 
-// Media types of the JSON format.
 const (
 	MediaType      = "application/cloudevents+json"
 	BatchMediaType = "application/cloudevents-batch+json"
@@ -29,7 +28,6 @@ const (
 // Kind is the type of an attribute which is no text in JSON.
 type Kind string
 
-// The kinds.
 const (
 	Integer Kind = "integer"
 	Boolean Kind = "boolean"
@@ -131,7 +129,6 @@ func (e *Event) readData(data, encoded json.RawMessage) (err error) {
 	return nil
 }
 
-// carriesJSON reports whether the data is JSON by its content type.
 func (e *Event) carriesJSON() bool {
 	media, given := e.Attributes["datacontenttype"]
 	return !given || isJSON(media)
@@ -146,7 +143,6 @@ func isJSON(media string) bool {
 // Mode is how a request brings events.
 type Mode int
 
-// The modes.
 const (
 	// None: it brings no event, or in a format that is not read here.
 	None Mode = iota

@@ -1,6 +1,7 @@
 package cloudevents
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -47,7 +48,7 @@ func (e Event) dataMember(encode func([]byte) bool) (name string, value []byte, 
 	switch {
 	case e.carriesJSON() && utf8.Valid(e.Data) && json.Valid(e.Data) &&
 		(encode == nil || !encode(e.Data)):
-		return "data", trimmed(e.Data), nil
+		return "data", bytes.Trim(e.Data, " \t\r\n"), nil
 	case !e.carriesJSON() && utf8.Valid(e.Data) && isText(e.Attributes["datacontenttype"]):
 		value, err = strictjson.Marshal(string(e.Data))
 		return "data", value, err
@@ -55,9 +56,6 @@ func (e Event) dataMember(encode func([]byte) bool) (name string, value []byte, 
 	value, err = strictjson.Marshal(base64.StdEncoding.EncodeToString(e.Data))
 	return "data_base64", value, err
 }
-
-// trimmed is a JSON value without the white space around it, which is no part of it.
-func trimmed(value []byte) []byte { return []byte(strings.Trim(string(value), " \t\r\n")) }
 
 // isText reports whether people read what has a media type.
 func isText(contentType string) bool {

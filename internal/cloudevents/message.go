@@ -97,7 +97,7 @@ func (e Event) Place(m *cursor.Message, of cursor.Settings) (err error) {
 	case cursor.KindNumbered:
 		sequence, given := e.Attributes["sequence"]
 		if !given {
-			return missing("sequence", "is missing: the queue is numbered, by it")
+			return invalid.New(invalid.Missing, "sequence", "is missing: the queue is numbered, by it")
 		}
 		digits := strings.TrimLeft(sequence, "0")
 		if digits == "" && sequence != "" {
@@ -121,7 +121,8 @@ func (e Event) Place(m *cursor.Message, of cursor.Settings) (err error) {
 			}
 			value, given := e.Attributes[name]
 			if !given {
-				return missing(name, "is missing: the queue sorts by it, with the key type "+string(of.KeyType))
+				return invalid.New(invalid.Missing, name,
+					"is missing: the queue sorts by it, with the key type "+string(of.KeyType))
 			}
 			if _, err := sortkey.KeyType(part).Key(value); err != nil {
 				return invalid.Named(name, err)
@@ -130,10 +131,6 @@ func (e Event) Place(m *cursor.Message, of cursor.Settings) (err error) {
 		}
 	}
 	return nil
-}
-
-func missing(attribute, problem string) error {
-	return invalid.New(invalid.Missing, attribute, problem)
 }
 
 // isOf reports whether a text is a value of a kind, as JSON has it.

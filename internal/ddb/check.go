@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/streamsort/streamsort/pkg/table"
@@ -62,10 +63,7 @@ func checkKeyValue(key table.Key, v Value, most int) error {
 }
 
 func checkItem(def *table.Definition, it Item) error {
-	if err := checkKey(def, it, false); err != nil {
-		return err
-	}
-	if err := checkIndexed(def, it); err != nil {
+	if err := cmp.Or(checkKey(def, it, false), checkIndexed(def, it)); err != nil {
 		return err
 	}
 	for name, value := range it.All() {
@@ -81,14 +79,13 @@ func checkItem(def *table.Definition, it Item) error {
 
 // checkIndexed checks the attributes that are an index's keys, where they are there.
 func checkIndexed(def *table.Definition, it Item) error {
-	index := &def.Index
-	if v := it.attribute(index.Partition.Name); v.kind != None {
-		if err := checkKeyValue(index.Partition, v, maxPartition); err != nil {
+	if v := it.attribute(def.Index.Partition.Name); v.kind != None {
+		if err := checkKeyValue(def.Index.Partition, v, maxPartition); err != nil {
 			return err
 		}
 	}
-	if v := it.attribute(index.Sort.Name); v.kind != None {
-		return checkKeyValue(index.Sort, v, maxSort)
+	if v := it.attribute(def.Index.Sort.Name); v.kind != None {
+		return checkKeyValue(def.Index.Sort, v, maxSort)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/streamsort/streamsort/pkg/table"
@@ -19,16 +20,8 @@ func checkQuery(def *table.Definition, r Query) error {
 	case r.Limit < 0:
 		return invalidf("limit %d", r.Limit)
 	}
-	if err := checkKeyValue(partition, r.Partition, maxPartition); err != nil {
-		return err
-	}
-	if err := checkWhere(sort, &r.Where); err != nil {
-		return err
-	}
-	if err := checkOnly(r.Only); err != nil {
-		return err
-	}
-	return checkAfter(def, r, partition)
+	return cmp.Or(checkKeyValue(partition, r.Partition, maxPartition), checkWhere(sort, &r.Where),
+		checkOnly(r.Only), checkAfter(def, r, partition))
 }
 
 func checkWhere(sort table.Key, where *Cond) error {

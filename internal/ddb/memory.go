@@ -50,7 +50,6 @@ func (m *Memory) Remember() *Memory {
 	return m
 }
 
-// Do implements [Engine].
 func (m *Memory) Do(ctx context.Context, r Request) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
@@ -252,7 +251,6 @@ func (m *Memory) Snapshot(d *digest.Digest) {
 	}
 }
 
-// sorted are the tables in the order of their names.
 func (m *Memory) sorted() []*rows {
 	all := make([]*rows, 0, len(m.tables))
 	for _, t := range m.tables {

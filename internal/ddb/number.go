@@ -68,7 +68,6 @@ func (v Value) isStorable() bool {
 	return hi < maxHi || hi == maxHi && lo <= maxLo
 }
 
-// magnitude is a Number without its sign.
 func (v Value) magnitude() (hi, lo uint64) {
 	if v.hi >= 0 {
 		return uint64(v.hi), v.lo

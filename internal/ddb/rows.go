@@ -18,7 +18,6 @@ type rows struct {
 	index partitions
 }
 
-// partitions are sorted by their keys.
 type partitions []*partition
 
 // partition is the items of a partition, sorted by their sort keys.

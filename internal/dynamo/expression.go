@@ -53,7 +53,6 @@ func (x *expression) projection(only []ddb.Path) *string {
 	return x.taken()
 }
 
-// path writes the placeholders of a path.
 func (x *expression) path(p ddb.Path) { x.write(p.Render(x.name)) }
 
 // name is the placeholder of a name.
@@ -138,7 +137,6 @@ func (x *expression) operand(c ddb.Cond) {
 	x.write(")")
 }
 
-// call writes a function of a path and values.
 func (x *expression) call(function string, c ddb.Cond) {
 	x.write(function, "(")
 	x.path(c.Path)
@@ -169,7 +167,6 @@ func (x *expression) grouped(c ddb.Cond) {
 	x.write(")")
 }
 
-// update renders actions, by their clauses.
 func (x *expression) update(actions []ddb.Action) *string {
 	for _, clause := range []string{"SET ", "REMOVE ", "ADD "} {
 		lead := clause

@@ -83,7 +83,6 @@ func FromEnvironment() (r Rules, err error) {
 	return r, nil
 }
 
-// maxPrefixes is how many prefixes a list has at most.
 const maxPrefixes = 20
 
 // ParseAllow reads the addresses that the stack's owner allows besides public ones: prefixes as

@@ -52,7 +52,6 @@ type transport struct {
 	secure, plain *http.Transport
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	err := t.rules.Check(r.URL)
 	switch {

@@ -22,7 +22,6 @@ import (
 // Unit is a CloudWatch unit.
 type Unit string
 
-// The units in use.
 const (
 	Count        Unit = "Count"
 	Seconds      Unit = "Seconds"
@@ -262,16 +261,12 @@ func (m *Metrics) Flush() {
 				"Metrics":    metrics,
 			}},
 		}
-		m.emitter.write(line)
+		text, err := json.Marshal(line)
+		if err != nil {
+			continue // unreachable: names, numbers and units only, and NaN is never added
+		}
+		m.emitter.mu.Lock()
+		_, _ = m.emitter.out.Write(append(text, '\n'))
+		m.emitter.mu.Unlock()
 	}
-}
-
-func (e *Emitter) write(line map[string]any) {
-	text, err := json.Marshal(line)
-	if err != nil {
-		return // unreachable: names, numbers and units only, and NaN is never added
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, _ = e.out.Write(append(text, '\n'))
 }

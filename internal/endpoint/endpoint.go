@@ -284,7 +284,9 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 		for range maxTries {
 			e, fresh = s.changed(before, c), !there || c.Rotate
 			if !there || c.Rotate {
-				e.Secret = newSecret()
+				key := make([]byte, keyBytes)
+				_, _ = rand.Read(key) // it never fails
+				e.Secret = "whsec_" + base64.StdEncoding.EncodeToString(key)
 			}
 			unchanged := attrRev.Eq(ddb.Int(before.Rev))
 			if !there {
@@ -313,7 +315,6 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 var errNoURL = invalid.New(invalid.Missing, "url",
 	"is missing: there is no endpoint yet whose URL could stay as it is")
 
-// mayBeMade reports why a new endpoint may not be made.
 func (s *Store) mayBeMade(ctx context.Context, c Change) error {
 	of := c.tenant()
 	switch {
@@ -353,13 +354,6 @@ func (s *Store) changed(before Endpoint, c Change) Endpoint {
 	return e
 }
 
-// newSecret is a secret as Standard Webhooks writes it.
-func newSecret() string {
-	key := make([]byte, keyBytes)
-	_, _ = rand.Read(key) // it never fails
-	return "whsec_" + base64.StdEncoding.EncodeToString(key)
-}
-
 // noted does something, and has it on record before and after.
 func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked map[string]string,
 	who delivery.Who, do func() error) error {
@@ -383,7 +377,6 @@ func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked m
 	return err
 }
 
-// pageSize is how many endpoints are read at once.
 const pageSize = 1000
 
 // List reads a page of the endpoints of a tenant, or of nobody, in the order of their names,

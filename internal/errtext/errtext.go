@@ -18,7 +18,6 @@ import (
 // the error was cut shows rarely.
 const Max = 160
 
-// longest is how many bytes of a text are looked at.
 const longest = 2 << 10
 
 // What stands in a group in the place of what varies.
@@ -174,7 +173,6 @@ func opaque(piece string) bool {
 	return all >= minOpaque && numbers > 1 && letters+hex > 0 && numbers*4 >= all
 }
 
-// shorten cuts a group at the end of a word.
 func shorten(group string) string {
 	if len(group) <= Max {
 		return group

@@ -75,7 +75,9 @@ func Read(ask Ask, tag string, fanned xorack.Edge, most int) (*Node, error) {
 		return whole, err
 	}
 	r.short = string(whole.Tag) != fanned.Tag()
-	if err := r.under(whole, partsOf(fanned)); err != nil {
+	// The tags of the parts follow from the edge: the first ones are the same however many there are.
+	tags := everyPart(fanned.Fan(xorack.FanWidth * xorack.FanWidth))
+	if err := r.under(whole, tags); err != nil {
 		return nil, err
 	}
 	for i, one := range whole.Parts {
@@ -113,8 +115,8 @@ func (r *reader) under(above *Node, tags []string) error {
 			_, tag = tenant.Split(tag)
 		}
 		found, err := r.node(tag)
-		var problem *client.Problem
-		if errors.As(err, &problem) && problem.Status == http.StatusNotFound {
+		problem, ok := errors.AsType[*client.Problem](err)
+		if ok && problem.Status == http.StatusNotFound {
 			return nil
 		}
 		if err != nil {
@@ -124,12 +126,6 @@ func (r *reader) under(above *Node, tags []string) error {
 		above.Parts = append(above.Parts, found)
 	}
 	return nil
-}
-
-// partsOf are the tags that the parts of a fan of an edge have: they follow from the edge, and the
-// first ones are the same however many there are.
-func partsOf(edge xorack.Edge) []string {
-	return everyPart(edge.Fan(xorack.FanWidth * xorack.FanWidth))
 }
 
 // partsOfPart are the tags that the parts of the ith part of a fan have. There are some in a fan

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -84,7 +86,13 @@ func (a *API) Handle(ctx context.Context, metrics *emf.Metrics,
 	}()
 	status, document, err := a.do(ctx, c, raw)
 	if err != nil {
-		problem := a.problemOf(ctx, c.Scope, err)
+		var problem *Problem
+		if a.Problem != nil {
+			problem = a.Problem(err)
+		}
+		if problem == nil {
+			problem = ProblemOf(ctx, c.Scope, err)
+		}
 		if problem.Status >= http.StatusInternalServerError {
 			c.Metrics.Count("Errors", 1)
 		}
@@ -122,8 +130,10 @@ func (a *API) do(ctx context.Context, c *Call,
 	if c.Request, err = read(raw); err != nil {
 		return 0, nil, err
 	}
-	if c.Direct {
-		c.Operation = operationOf(ctx)
+	// {"custom":{"operation":"status"}}: only who calls Invoke, and waits for the answer, can give a
+	// client context; no event source does.
+	if invoked, ok := lambdacontext.FromContext(ctx); ok && c.Direct {
+		c.Operation = invoked.ClientContext.Custom["operation"]
 	}
 	if c.Scope, err = a.scope(raw, &c.Request); err != nil {
 		return 0, nil, err
@@ -133,15 +143,6 @@ func (a *API) do(ctx context.Context, c *Call,
 		return 0, nil, err
 	}
 	return do(ctx, c)
-}
-
-func (a *API) problemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
-	if a.Problem != nil {
-		if problem := a.Problem(err); problem != nil {
-			return problem
-		}
-	}
-	return ProblemOf(ctx, scope, err)
 }
 
 // logged is what is logged of a call: its tenant too, where there is one.
@@ -174,7 +175,6 @@ func (a *API) route(ctx context.Context, c *Call) (Operation, error) {
 	return nil, noRoute(routes, c.Resource)
 }
 
-// noRoute is the problem of a resource that there is not, or that has no such method.
 func noRoute(routes []Route, resource string) *Problem {
 	var resources, methods []string
 	for _, r := range routes {
@@ -184,15 +184,10 @@ func noRoute(routes []Route, resource string) *Problem {
 		}
 	}
 	if allow := listed(methods, ""); resource != "" && allow != "" {
-		return &Problem{
-			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
-			Detail: resource + " has " + allow, Allow: allow,
-		}
+		return NoMethod(resource+" has "+allow, allow)
 	}
-	return &Problem{
-		Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
-		Detail: "the resources are " + listed(resources, "/"),
-	}
+	return NewProblem(http.StatusNotFound, "no-route", "There is no such resource",
+		"the resources are "+listed(resources, "/"))
 }
 
 // listed are the names that are not empty, each once and with what is before it.
@@ -239,24 +234,16 @@ func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call
 			case value == nil:
 				return r.Do, nil // the document is the body
 			default:
-				return r.Do, c.setBody(members)
+				if c.Body, err = strictjson.Object(members); err != nil {
+					return nil, invalid.Named("event", err)
+				}
+				return r.Do, nil
 			}
 		}
 		last := len(names) - 1
 		return nil, invalid.New(invalid.Unknown, "operation",
 			"must be "+strings.Join(names[:last], ", ")+" or "+names[last])
 	}
-}
-
-// setBody makes members of a direct invoke's document the body of the request, their values byte
-// for byte.
-func (c *Call) setBody(members []strictjson.Member) error {
-	body, err := strictjson.Object(members)
-	if err != nil {
-		return invalid.Named("event", err)
-	}
-	c.Body = body
-	return nil
 }
 
 // setQuery makes members of a direct invoke's document the parameters of the request.

@@ -49,7 +49,6 @@ func gunzip(packed []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(reader, MaxBody+1))
 }
 
-// tooLarge is the problem of a request that has more bytes than it may.
 func tooLarge() *Problem {
 	return &Problem{
 		Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",

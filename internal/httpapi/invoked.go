@@ -21,13 +21,3 @@ func aliasOf(ctx context.Context) string {
 	}
 	return parts[7]
 }
-
-// operationOf is the operation that a client context names, {"custom":{"operation":"status"}}. Only
-// who calls Invoke, and waits for the answer, can give one: no event source does.
-func operationOf(ctx context.Context) string {
-	invoked, ok := lambdacontext.FromContext(ctx)
-	if !ok {
-		return ""
-	}
-	return invoked.ClientContext.Custom["operation"]
-}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/streamsort/streamsort/internal/tenancy"
@@ -43,6 +44,23 @@ type FieldError struct {
 	// the element that it clashes with.
 	Index *int `json:"index,omitempty"`
 	Other *int `json:"other,omitempty"`
+}
+
+// NewProblem is a problem without fields that are wrong.
+func NewProblem(status int, kind, title, detail string) *Problem {
+	return &Problem{Status: status, Type: kind, Title: title, Detail: detail}
+}
+
+// Unavailable is the problem of a request that may be repeated in a second.
+func Unavailable(detail string) *Problem {
+	return &Problem{Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
+		Detail: detail, RetryAfter: 1}
+}
+
+// NoMethod is the problem of a resource that has only the methods of allow.
+func NoMethod(detail, allow string) *Problem {
+	return &Problem{Status: http.StatusMethodNotAllowed, Type: "no-method",
+		Title: "The resource has no such method", Detail: detail, Allow: allow}
 }
 
 // newFieldError is the error of a field, with the queue's name as the caller gave it.
@@ -93,9 +111,7 @@ func (p *Problem) document() map[string]any {
 	if len(p.Errors) > 0 {
 		document["errors"] = p.Errors
 	}
-	for name, value := range p.More {
-		document[name] = value
-	}
+	maps.Copy(document, p.More)
 	return document
 }
 

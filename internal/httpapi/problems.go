@@ -26,37 +26,26 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 	case errors.As(err, &wrong):
 		return fieldProblem(newFieldError(scope, wrong), wrong)
 	case errors.As(err, &noTenant):
-		return &Problem{Status: http.StatusForbidden, Type: "no-tenant", Title: "The caller is no tenant",
-			Detail: noTenant.Why}
+		return NewProblem(http.StatusForbidden, "no-tenant", "The caller is no tenant", noTenant.Why)
 	case errors.As(err, &missing):
-		return &Problem{
-			Status: http.StatusGone, Type: "deleted", Title: "The message has been deleted",
-			Detail: fmt.Sprintf("seq %d is at or under the position, but not stored", missing.Seq),
-		}
+		return NewProblem(http.StatusGone, "deleted", "The message has been deleted",
+			fmt.Sprintf("seq %d is at or under the position, but not stored", missing.Seq))
 	case errors.Is(err, cursor.ErrNoQueue):
-		return &Problem{
-			Status: http.StatusNotFound, Type: "no-queue", Title: "There is no such queue",
-			Detail: "nothing was ever put to this queue",
-		}
+		return NewProblem(http.StatusNotFound, "no-queue", "There is no such queue",
+			"nothing was ever put to this queue")
 	case errors.Is(err, cursor.ErrExpired):
-		return &Problem{
-			Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
-			Detail: "what was stored before expired while it was repeated; repeating the request is safe", RetryAfter: 1,
-		}
+		return Unavailable(
+			"what was stored before expired while it was repeated; repeating the request is safe")
 	case errors.Is(err, cursor.ErrThrottled), errors.Is(err, cursor.ErrUnavailable),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		slog.WarnContext(ctx, "the tables did not answer", "error", err)
-		return &Problem{
-			Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
-			Detail:     "the tables are throttled or did not answer; repeating the request is safe",
-			RetryAfter: 1,
-		}
+		return Unavailable(
+			"the tables are throttled or did not answer; repeating the request is safe")
 	}
 	slog.ErrorContext(ctx, "unexpected", "error", err)
 	return unexpected()
 }
 
-// fieldProblem is the problem of a field that can never be accepted.
 func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
 	p := &Problem{Status: http.StatusBadRequest, Type: typeInvalid, Title: "The request is not valid",
 		Errors: []FieldError{f}}
@@ -69,24 +58,16 @@ func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
 	case errors.Is(wrong, cursor.ErrFixed):
 		p.Status, p.Type, p.Title = http.StatusConflict, "setting-fixed",
 			"The setting cannot be changed: the queue was created with it"
-	case isMessage(wrong) && wrong.Code == invalid.TooLarge:
+	case wrong.Code == invalid.TooLarge && (wrong.Field == "body" || wrong.Field == "messages") &&
+		(len(wrong.At) == 0 || wrong.At[0].List == "messages"):
+		// It is the body of a message that is put, or all that are put under one id.
 		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large",
 			"The message is too large"
 	}
 	return p
 }
 
-// isMessage reports whether the field is the body of a message that is put, or all that are put
-// under one id.
-func isMessage(wrong *invalid.Error) bool {
-	return (wrong.Field == "body" || wrong.Field == "messages") &&
-		(len(wrong.At) == 0 || wrong.At[0].List == "messages")
-}
-
 func unexpected() *Problem {
-	return &Problem{
-		Status: http.StatusInternalServerError, Type: "unexpected",
-		Title:  "Something is wrong on our side",
-		Detail: "repeating the request is safe",
-	}
+	return NewProblem(http.StatusInternalServerError, "unexpected", "Something is wrong on our side",
+		"repeating the request is safe")
 }

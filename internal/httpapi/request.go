@@ -33,7 +33,6 @@ const RequestBody = "request body"
 // MaxBody is the most bytes that the body of a request may have: 6 MB, as Lambda's own limit.
 const MaxBody = 6 << 20
 
-// shape is the kind of event that a request came in.
 type shape int
 
 const (
@@ -129,9 +128,7 @@ func decode(raw json.RawMessage) (Request, error) {
 			r.Query.Set(name, value)
 		}
 	}
-	for name, values := range e.MultiValue {
-		r.Query[name] = values
-	}
+	maps.Copy(r.Query, e.MultiValue)
 	r.Resource = path[strings.LastIndex(path, "/")+1:]
 	if e.Body != nil {
 		r.Body = []byte(*e.Body)
@@ -217,7 +214,8 @@ func (r *Request) setIdempotencyKey(value string) error {
 const maxIdempotencyKey = 1024
 
 func (r *Request) checkJSON() error {
-	if len(r.Body) == 0 || r.bringsData() {
+	if len(r.Body) == 0 || r.Method == http.MethodPost && r.Resource == "messages" &&
+		cloudevents.ModeOf(r.Headers) == cloudevents.Binary { // its data is of any type
 		return nil
 	}
 	if kind := r.Headers["content-type"]; kind != "" && !strictjson.IsJSON(kind) {
@@ -240,12 +238,6 @@ func (r *Request) Trace() cursor.Trace {
 		return t
 	}
 	return xray.Trace(r.Headers["x-amzn-trace-id"])
-}
-
-// bringsData reports whether the body is the data of a CloudEvent, which is of any type.
-func (r *Request) bringsData() bool {
-	return r.Method == http.MethodPost && r.Resource == "messages" &&
-		cloudevents.ModeOf(r.Headers) == cloudevents.Binary
 }
 
 // One is the query parameter of that name: "" where it is missing, an error

@@ -103,7 +103,6 @@ func (p *Put) newAnswer(r cursor.Result, m *cursor.Message) Answer {
 	return a
 }
 
-// detail says what an outcome means for a message with a seq.
 func (a *Answer) detail(r cursor.Result, kind cursor.Kind) {
 	a.Detail = detailOf[r.Outcome]
 	switch {

@@ -116,7 +116,11 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter,
 	if err := cursor.Validate(p.messages); err != nil {
 		return nil, p.inCall(err)
 	}
-	if err := p.load().Take(ctx, p.Quotas, metrics, p.Tenant, sorter); err != nil {
+	var load Load
+	for _, m := range p.messages {
+		load.Add(m.Queue, m.Body, m.Attributes)
+	}
+	if err := load.Take(ctx, p.Quotas, metrics, p.Tenant, sorter); err != nil {
 		return nil, err
 	}
 	answers := make([]Answer, p.count)
@@ -142,7 +146,6 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter,
 	return answers, nil
 }
 
-// logWatched logs what became of each message of the queue that is watched.
 func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 	watched := p.Log.Watched()
 	if watched == "" {
@@ -157,15 +160,6 @@ func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 	}
 }
 
-func (p *Put) load() *Load {
-	var l Load
-	for _, m := range p.messages {
-		l.Add(m.Queue, m.Body, m.Attributes)
-	}
-	return &l
-}
-
-// name puts the tenant in front of each queue and id.
 func (p *Put) name() error {
 	for i := range p.messages {
 		m := &p.messages[i]
@@ -177,8 +171,10 @@ func (p *Put) name() error {
 		m.Queue, errs[1] = p.Scope.Full("queue", m.Queue)
 		m.ID, errs[2] = p.Scope.Full("id", m.ID)
 		m.Prev, errs[3] = p.Scope.Full("prev", m.Prev)
-		if err := cmp.Or(errs[:]...); err != nil {
-			return p.in(p.places[i], err)
+		if err := cmp.Or(errs[:]...); err != nil && !p.Single {
+			return invalid.Within(listOfCall, p.places[i], err)
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -186,8 +182,8 @@ func (p *Put) name() error {
 
 // inCall is an error of the sorter about the messages of the call, as the caller knows them.
 func (p *Put) inCall(err error) error {
-	var wrong *invalid.Error
-	if !errors.As(err, &wrong) {
+	wrong, ok := errors.AsType[*invalid.Error](err)
+	if !ok {
 		return err
 	}
 	seen := *wrong
@@ -210,14 +206,6 @@ func (p *Put) inCall(err error) error {
 
 const listOfCall = "messages"
 
-// in puts a message's place in the call before an error about it.
-func (p *Put) in(place int, err error) error {
-	if p.Single {
-		return err
-	}
-	return invalid.Within(listOfCall, place, err)
-}
-
 var counterOf = map[cursor.Outcome]string{
 	cursor.Advanced: "MessagesStored", cursor.Stored: "MessagesStored", cursor.Parked: "MessagesStored",
 	cursor.Waiting: "MessagesStored", cursor.Dropped: "MessagesStored",
@@ -232,8 +220,7 @@ func count(metrics *emf.Metrics, r cursor.Result) {
 		metrics.Count(counter, 1)
 	}
 	for _, err := range []error{r.Err, r.Deferred} {
-		var wrong *invalid.Error
-		if err != nil && !errors.As(err, &wrong) {
+		if err != nil && !errors.As(err, new(*invalid.Error)) {
 			metrics.Count("Errors", 1)
 		}
 	}

@@ -39,23 +39,14 @@ type Selection struct {
 // Open is the state of chains that have not ended: there are no rows of it.
 const Open view.State = "open"
 
-// statesOf are the states in which queues, consumers and chains are listed.
 var statesOf = map[string][]view.State{
 	"queues":    {view.Gap},
 	"consumers": {view.Blocked, view.InDoubt, view.Held, view.Retrying, view.Paused, view.CatchingUp},
 	"chains":    {Open, view.State(trouble.Failed), view.State(trouble.TimedOut)},
 }
 
-// Queues reads what queues are asked for.
-func Queues(c *httpapi.Call) (Selection, error) { return read(c, "queues") }
-
-// Consumers reads what consumers are asked for.
-func Consumers(c *httpapi.Call) (Selection, error) { return read(c, "consumers") }
-
-// Chains reads what chains are asked for.
-func Chains(c *httpapi.Call) (Selection, error) { return read(c, "chains") }
-
-func read(c *httpapi.Call, of string) (Selection, error) {
+// Read reads what is asked for of queues, consumers or chains.
+func Read(c *httpapi.Call, of string) (Selection, error) {
 	s := Selection{of: of}
 	err := c.Parameters(&s)
 	if err == nil && s.Consumer != "" && of != "consumers" {
@@ -123,15 +114,6 @@ func (s Selection) Token(place string) string {
 
 func (s Selection) rows() bool { return s.State != "" && s.State != Open }
 
-// maxPlace is the most bytes of a place: those of a sort key of DynamoDB, and of a queue's name; a
-// chain that is open has its tag and more in it.
-func (s Selection) maxPlace() int {
-	if s.State == Open {
-		return 2 * cursor.MaxQueueName
-	}
-	return cursor.MaxQueueName
-}
-
 // goOn has the page begin where a token says. One of another selection, and one that was made up,
 // is refused; so is one that would show another tenant's.
 func (s *Selection) goOn(token string) error {
@@ -149,7 +131,12 @@ func (s *Selection) goOn(token string) error {
 		!strings.HasPrefix(place, s.Prefix) {
 		return invalid.New(invalid.Malformed, "after", "is not the next of a page of this list: repeat the other parameters as they were")
 	}
-	if most := s.maxPlace(); len(place) > most {
+	// A place is a sort key of DynamoDB, or a queue's name; an open chain has its tag and more in it.
+	most := cursor.MaxQueueName
+	if s.State == Open {
+		most *= 2
+	}
+	if len(place) > most {
 		return invalid.New(invalid.TooLarge, "after",
 			fmt.Sprintf("has a place of %d bytes: it must have at most %d", len(place), most))
 	}

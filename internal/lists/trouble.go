@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// aspect is what a row's state is to people.
 type aspect struct {
 	state view.State
 	cause string
@@ -262,7 +261,6 @@ func rates(ctx context.Context, store *trouble.Store, now time.Time) (*view.Rate
 	return r, err
 }
 
-// maxCounted is how many rows of a state are looked at.
 const maxCounted = 10_000
 
 // Summarize answers how many queues, consumers and chains are in each state, but for the chains

@@ -162,33 +162,26 @@ func (e *Event) inside(v value, t *term) (value, error) {
 		return v, nil
 	}
 	if v.kind == text {
-		v.raw = e.bytesOf(v.text, [2]string{t.variable, t.argument})
+		// The same bytes at each call, so that e.read knows them.
+		name := [2]string{t.variable, t.argument}
+		if e.bytes == nil {
+			e.bytes = map[[2]string][]byte{}
+		}
+		if e.bytes[name] == nil {
+			e.bytes[name] = []byte(v.text)
+		}
+		v.raw = e.bytes[name]
 	}
 	return e.within(v.raw, t)
-}
-
-// bytesOf is a text in bytes, the same ones at each call, so that e.read knows them.
-func (e *Event) bytesOf(text string, name [2]string) []byte {
-	if e.bytes == nil {
-		e.bytes = map[[2]string][]byte{}
-	}
-	if e.bytes[name] == nil {
-		e.bytes[name] = []byte(text)
-	}
-	return e.bytes[name]
 }
 
 // within is what a term's steps lead to in a document.
 func (e *Event) within(document []byte, t *term) (value, error) {
 	raw, _, err := e.walk(document, t.steps)
-	if err != nil || isNothing(raw) {
+	if err != nil || raw == nil || string(raw) == "null" || string(raw) == `""` {
 		return value{}, err
 	}
 	return value{kind: inJSON, raw: raw}, nil
-}
-
-func isNothing(raw []byte) bool {
-	return raw == nil || string(raw) == "null" || string(raw) == `""`
 }
 
 // walk goes some steps into a document, and counts those that it went. It returns nil where nothing
@@ -361,7 +354,8 @@ func (v value) name(once bool) (string, error) {
 			}
 			return name, nil
 		}
-		if isInteger(v.raw) {
+		digits := bytes.TrimPrefix(v.raw, []byte("-"))
+		if len(digits) > 0 && len(bytes.Trim(digits, "0123456789")) == 0 {
 			return string(v.raw), nil
 		}
 		return "", v.wrong(invalid.New(invalid.Malformed, "", "must be a string or an integer"))
@@ -377,11 +371,6 @@ func (v value) name(once bool) (string, error) {
 			"must stand once in the header, without a comma"))
 	}
 	return v.text, nil
-}
-
-func isInteger(raw []byte) bool {
-	digits := bytes.TrimPrefix(raw, []byte("-"))
-	return len(digits) > 0 && len(bytes.Trim(digits, "0123456789")) == 0
 }
 
 func (v value) seq() (int64, error) {

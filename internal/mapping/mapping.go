@@ -300,11 +300,14 @@ func (m *Mapping) finish(t Texts, k Kind) (err error) {
 				"has @received, which is a time, and keyType has none in its place: %s", m.KeyType)
 		}
 	}
+	varies := func(p path) bool {
+		return !slices.ContainsFunc(p, func(t term) bool { return t.literal != "" })
+	}
 	for _, of := range []struct {
 		field string
 		list  list
 	}{{"seq", list{m.seq}}, {"id", m.id}, {"prev", m.prev}} {
-		if len(of.list) > 0 && of.list[0] != nil && !slices.ContainsFunc(of.list, path.varies) {
+		if len(of.list) > 0 && of.list[0] != nil && !slices.ContainsFunc(of.list, varies) {
 			return invalid.New(invalid.Clash, of.field,
 				"is the same text in several messages ("+of.list.String()+
 					"): it must differ from one to the next")
@@ -314,11 +317,6 @@ func (m *Mapping) finish(t Texts, k Kind) (err error) {
 		return err
 	}
 	return m.setEach(t.Each, k)
-}
-
-// varies reports whether what a path finds is never a text of the path's own.
-func (p path) varies() bool {
-	return !slices.ContainsFunc(p, func(t term) bool { return t.literal != "" })
 }
 
 // setQueue sets what the queue's name is, or begins with.

@@ -12,7 +12,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Bounds of a path.
 const (
 	maxText         = 1000
 	maxSteps        = 20

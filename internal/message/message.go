@@ -3,6 +3,7 @@
 package message
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"time"
@@ -66,18 +67,14 @@ func New(m cursor.Message) Document {
 	if m.Tombstone != "" {
 		return written
 	}
-	written.ContentType = m.ContentType
-	if written.ContentType == "" {
-		written.ContentType = cursor.DefaultContentType
-	}
+	written.ContentType = cmp.Or(m.ContentType, cursor.DefaultContentType)
 	// The encoder takes the white space out of a raw value, and so changes it; only one that comes
 	// out as it is may stand there.
 	if strictjson.IsJSON(written.ContentType) && depth(m.Body) <= maxDepth && unchanged(m.Body) {
 		written.Body = m.Body
 		return written
 	}
-	text := base64.StdEncoding.EncodeToString(m.Body)
-	written.BodyBase64 = &text
+	written.BodyBase64 = new(base64.StdEncoding.EncodeToString(m.Body))
 	return written
 }
 

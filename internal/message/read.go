@@ -39,7 +39,6 @@ type (
 	data    []byte
 )
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (s *seq) UnmarshalJSON(raw []byte) error {
 	n, err := jsonseq.Read(raw)
 	if *s = seq(n); string(raw) == "null" {
@@ -65,7 +64,6 @@ func (f *first) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (k *key) UnmarshalJSON(raw []byte) error {
 	parts, err := sortkey.KeyParts(raw)
 	if *k = parts; err != nil {
@@ -74,14 +72,12 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (k *keyType) UnmarshalText(text []byte) error {
 	parsed, err := sortkey.ParseKeyType(string(text))
 	*k = keyType(parsed)
 	return err
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (d *data) UnmarshalText(text []byte) (err error) {
 	if *d, err = base64.StdEncoding.DecodeString(string(text)); err != nil {
 		return errors.New("is not base64: " + err.Error())

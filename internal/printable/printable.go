@@ -15,7 +15,6 @@ import (
 // itself.
 type Name string
 
-// String implements fmt.Stringer.
 func (n Name) String() string { return Text(string(n)) }
 
 // Text escapes what is not graphic, line ends among it.

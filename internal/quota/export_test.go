@@ -1,4 +1,8 @@
 package quota
 
+import "time"
+
 // WindowAt makes the windows of tests.
-var WindowAt = windowAt
+func WindowAt(t time.Time, length time.Duration) Window {
+	return Window{t.Truncate(length), length}
+}

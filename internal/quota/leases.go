@@ -85,16 +85,11 @@ func (l *Leases) Take(ctx context.Context, tenant string, until time.Time) (Leas
 func (l *Lease) next(it ddb.Item, now time.Time) bool {
 	for range l.of.share {
 		l.slot = (l.slot + 1) % l.of.share
-		if l.isFree(it, now) {
+		if until, there := it.Get(l.until()).Int64(); !there || until < now.UnixMilli() {
 			return true
 		}
 	}
 	return false
-}
-
-func (l Lease) isFree(it ddb.Item, now time.Time) bool {
-	until, there := it.Get(l.until()).Int64()
-	return !there || until < now.UnixMilli()
 }
 
 // End gives a lease back. One UpdateItem, of the same price.

@@ -170,7 +170,7 @@ func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account,
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	s := k.share(of, windowAt(now, of.window), limits)
+	s := k.share(of, Window{now.Truncate(of.window), of.window}, limits)
 	kind, refused := k.refill(ctx, metrics, of, s, need, limits)
 	if !refused {
 		kind, refused = s.use(need)

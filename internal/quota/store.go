@@ -26,10 +26,6 @@ type Window struct {
 	Length time.Duration
 }
 
-func windowAt(t time.Time, length time.Duration) Window {
-	return Window{t.Truncate(length), length}
-}
-
 // end is when the next window begins.
 func (w Window) end() time.Time { return w.Start.Add(w.Length) }
 

@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -31,13 +32,10 @@ func Encode(replies []delivery.Reply) ([]byte, error) {
 	}
 	documents := make([]document, len(replies))
 	for i, r := range replies {
-		documents[i] = document{r.Queue, r.Seq, r.ID, r.Body, r.ContentType, r.Attributes, r.Trace.Parent,
-			r.Trace.State}
+		documents[i] = document{r.Queue, r.Seq, r.ID, r.Body,
+			cmp.Or(r.ContentType, cursor.DefaultContentType), r.Attributes, r.Trace.Parent, r.Trace.State}
 		if r.Body == nil {
 			documents[i].Body = []byte{}
-		}
-		if r.ContentType == "" {
-			documents[i].ContentType = cursor.DefaultContentType
 		}
 	}
 	return json.Marshal(documents)

@@ -40,8 +40,7 @@ func Read(raw json.RawMessage) ([]delivery.Reply, error) {
 		replies[i] = delivery.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType,
 			Attributes: m.Attributes, Trace: m.Trace}
 		if m.Seq != cursor.NoSeq {
-			seq := m.Seq
-			replies[i].Seq = &seq
+			replies[i].Seq = &m.Seq
 		}
 	}
 	return replies, nil

@@ -44,7 +44,17 @@ func newDeps(emitter *emf.Emitter) *Deps {
 	d.valid = err == nil
 	d.Client, err = dynamo.New(nil)
 	d.Check(err)
-	d.after = append(d.after, d.callEagerly, d.sendWakeUps)
+	// What cannot be asked for, or sent, is counted, and nothing else: the stream makes up for the
+	// eager calls, and the sweep for the wake-ups.
+	d.after = append(d.after, func(ctx context.Context, metrics *emf.Metrics) {
+		taken, failed := d.Eager.Flush(ctx)
+		metrics.Count("EagerCalls", taken)
+		metrics.Count("EagerCallsFailed", failed)
+	}, func(ctx context.Context, metrics *emf.Metrics) {
+		sent, failed := d.Timer.Flush(ctx)
+		metrics.Count("WakeUpsSent", sent)
+		metrics.Count("WakeUpsFailed", failed)
+	})
 	return d
 }
 
@@ -142,22 +152,6 @@ func (d *Deps) CountRates() {
 			Delivered: int64(metrics.Counted("Delivered"))})
 		counter.Flush(ctx)
 	})
-}
-
-// callEagerly has process deliver at once what was moved. What cannot be asked for is counted, and
-// nothing else: the stream makes up for it.
-func (d *Deps) callEagerly(ctx context.Context, metrics *emf.Metrics) {
-	taken, failed := d.Eager.Flush(ctx)
-	metrics.Count("EagerCalls", taken)
-	metrics.Count("EagerCallsFailed", failed)
-}
-
-// sendWakeUps sends what was noted of due times. What cannot be sent is counted, and nothing else:
-// the sweep makes up for it.
-func (d *Deps) sendWakeUps(ctx context.Context, metrics *emf.Metrics) {
-	sent, failed := d.Timer.Flush(ctx)
-	metrics.Count("WakeUpsSent", sent)
-	metrics.Count("WakeUpsFailed", failed)
 }
 
 // CountSettled counts what was done to a keyed queue.

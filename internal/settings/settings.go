@@ -10,10 +10,10 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/calllog"
@@ -125,7 +125,7 @@ func FromEnvironment() (Settings, error) {
 	if len(r.errs) == 0 {
 		r.check(&s)
 	}
-	return s, r.err()
+	return s, errors.Join(r.errs...)
 }
 
 type reader struct{ errs []error }
@@ -133,8 +133,6 @@ type reader struct{ errs []error }
 func (r *reader) fail(name, problem string) {
 	r.errs = append(r.errs, fmt.Errorf("%s %s", name, problem))
 }
-
-func (r *reader) err() error { return errors.Join(r.errs...) }
 
 func (r *reader) required(name string) string {
 	value := os.Getenv(name)
@@ -230,15 +228,10 @@ func QueueVariable(name string) string {
 	case "first":
 		return "STREAMSORT_FIRST_SEQ"
 	}
-	variable := "STREAMSORT_"
-	for _, c := range name {
-		if unicode.IsUpper(c) {
-			variable += "_"
-		}
-		variable += string(unicode.ToUpper(c))
-	}
-	return variable
+	return "STREAMSORT_" + strings.ToUpper(upper.ReplaceAllString(name, "_$0"))
 }
+
+var upper = regexp.MustCompile("[A-Z]")
 
 func (r *reader) queueSettings() cursor.Settings {
 	defaults := cursor.DefaultSettings()
@@ -250,8 +243,7 @@ func (r *reader) queueSettings() cursor.Settings {
 		if text == "" {
 			continue
 		}
-		var invalid *cursor.InvalidError
-		if err := change.Set(name, text); errors.As(err, &invalid) {
+		if invalid, ok := errors.AsType[*cursor.InvalidError](change.Set(name, text)); ok {
 			r.fail(QueueVariable(name), invalid.Problem+", not "+strconv.Quote(text))
 		}
 	}
@@ -264,8 +256,7 @@ func (r *reader) check(s *Settings) {
 	if err == nil {
 		_, err = cursor.New(nil, s.SorterOptions()) // of which nothing is asked
 	}
-	var invalid *cursor.InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*cursor.InvalidError](err); ok {
 		r.fail(QueueVariable(invalid.Field), invalid.Problem)
 	} else if err != nil {
 		r.errs = append(r.errs, err)
@@ -291,7 +282,7 @@ func (s *Settings) NeedConsumers() error {
 	var r reader
 	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
 	r.given("STREAMSORT_AUDIT_TABLE", s.Consumers.Audit)
-	return r.err()
+	return errors.Join(r.errs...)
 }
 
 // NeedChains is the error of what an Acker needs that is not set, or wrong.
@@ -301,5 +292,5 @@ func (s *Settings) NeedChains() error {
 	if s.Tombstone != 0 && s.Tombstone < xorack.MinTombstone {
 		r.fail("STREAMSORT_TOMBSTONE", "must be at least "+xorack.MinTombstone.String())
 	}
-	return r.err()
+	return errors.Join(r.errs...)
 }

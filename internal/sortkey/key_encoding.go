@@ -55,8 +55,8 @@ func readKeyPart(raw []byte) (any, error) {
 // append writes a value of this part's type. The error names the type that would take it.
 func (p keyPart) append(to []byte, value any) ([]byte, error) {
 	stored, err := p.encode(to, value)
-	var wrong *invalid.Error
-	if !errors.As(err, &wrong) {
+	wrong, ok := errors.AsType[*invalid.Error](err)
+	if !ok {
 		return stored, err
 	}
 	for _, kind := range keyKinds {

@@ -99,7 +99,6 @@ func counted(digits string) string {
 	return string([]byte{byte(len(digits))}) + digits
 }
 
-// lsnCode is the code of a position's 64 bits in hexadecimal digits.
 func lsnCode(text string) (string, error) {
 	found := lsnForm.FindStringSubmatch(text)
 	if found == nil {

@@ -137,16 +137,10 @@ func (d decimal) append(to []byte) []byte {
 		to = append(to, 2*(10*(digits[i]-'0')+digits[i+1]-'0')+1)
 	}
 	to[len(to)-1]--
-	if d.negative {
-		complement(to[start:])
+	for i := start; d.negative && i < len(to); i++ {
+		to[i] = ^to[i]
 	}
 	return to
-}
-
-func complement(bytes []byte) {
-	for i := range bytes {
-		bytes[i] = ^bytes[i]
-	}
 }
 
 // readDecimal reads the stored form of a number at the beginning of a text. It takes only what

@@ -8,7 +8,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Bounds of a rank's patterns.
 const (
 	MaxRankPatterns = 16
 	MaxRankBytes    = 200

@@ -93,7 +93,6 @@ func checkFraction(digits string) error {
 	return nil
 }
 
-// checkSeconds reports Unix seconds that no time has.
 func checkSeconds(d decimal) error {
 	whole, fraction := d.split()
 	switch {
@@ -162,8 +161,8 @@ func parseTime(text string) (time.Time, error) {
 		return t, invalid.New(invalid.Malformed, "",
 			"has no time zone: a time ends in Z or an offset such as +02:00")
 	}
-	var wrong *time.ParseError
-	if errors.As(err, &wrong) && strings.HasSuffix(wrong.Message, "out of range") {
+	wrong, ok := errors.AsType[*time.ParseError](err)
+	if ok && strings.HasSuffix(wrong.Message, "out of range") {
 		return t, doesNotExist(strings.TrimPrefix(wrong.Message, ": "))
 	}
 	return t, notRFC3339()

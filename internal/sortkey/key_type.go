@@ -121,7 +121,8 @@ func (t KeyType) Key(parts ...any) (Key, error) {
 		return "", invalid.Named("keyType", err)
 	}
 	if len(parts) != len(of) {
-		return "", t.wrongCount(len(parts), len(of))
+		return "", invalid.New(invalid.OutOfRange, "key",
+			fmt.Sprintf("has %d parts: the queue's keys have %d, %s", len(parts), len(of), t))
 	}
 	var key []byte
 	for i, part := range parts {
@@ -153,11 +154,6 @@ func KeyParts(raw []byte) ([]any, error) {
 		}
 	}
 	return parts, nil
-}
-
-func (t KeyType) wrongCount(have, want int) error {
-	return invalid.New(invalid.OutOfRange, "key",
-		fmt.Sprintf("has %d parts: the queue's keys have %d, %s", have, want, t))
 }
 
 // InPart is an error of a part of a key: of which, where there are several.

@@ -37,7 +37,8 @@ func readDynamoDB(raw json.RawMessage) (parts, error) {
 		return nil, unread("dynamodb", err)
 	}
 	p := parts{}
-	table := tableOf(r.ARN)
+	_, table, _ := strings.Cut(r.ARN, ":table/") // …:table/NAME/stream/LABEL
+	table, _, _ = strings.Cut(table, "/")
 	p.set("table", table)
 	p.set("eventId", r.EventID)
 	p.set("eventName", r.EventName)
@@ -47,13 +48,6 @@ func readDynamoDB(raw json.RawMessage) (parts, error) {
 		p.set("item", table+"/"+itemOf(r.DynamoDB.Keys))
 	}
 	return p, nil
-}
-
-// tableOf is the table's name in the ARN of its stream: …:table/NAME/stream/LABEL.
-func tableOf(arn string) string {
-	_, behind, _ := strings.Cut(arn, ":table/")
-	name, _, _ := strings.Cut(behind, "/")
-	return name
 }
 
 // itemOf is an item's key as a text, another one for each key: the values of its attributes in the

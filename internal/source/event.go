@@ -70,7 +70,8 @@ func (s *Source) Split(event json.RawMessage) (*Event, error) {
 		return e, s.splitTopics(e, members["records"])
 	case members["Records"] != nil:
 		return e, s.splitList(e, members["Records"])
-	case members["detail-type"] != nil || isTest(members):
+	case members["detail-type"] != nil || string(members["Service"]) == `"`+testService+`"` &&
+		string(members["Event"]) == `"`+testEvent+`"`:
 		s.add(e, event, item{})
 		return e, nil
 	}
@@ -238,8 +239,3 @@ func (k *kind) notified(raw json.RawMessage, depth int) ([]json.RawMessage, erro
 
 // What S3 sends when a notification is set up.
 const testService, testEvent = "Amazon S3", "s3:TestEvent"
-
-func isTest(members map[string]json.RawMessage) bool {
-	return string(members["Service"]) == `"`+testService+`"` &&
-		string(members["Event"]) == `"`+testEvent+`"`
-}

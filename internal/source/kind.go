@@ -123,7 +123,6 @@ func lastOf(text, separator string) string { return text[strings.LastIndex(text,
 
 var errNotRecord = errors.New("cannot be read as a record of this kind")
 
-// unread is the error of a record that is JSON, and not what it should be.
 func unread(k string, err error) error {
 	return fmt.Errorf("%w (%s): %w", errNotRecord, k, err)
 }

@@ -94,8 +94,8 @@ func DecodeQuery(query url.Values, into any) error {
 // In is an error of a member of an object, with the member's name before its path. An error that is
 // no [invalid.Error] says that the value cannot be read.
 func In(name string, err error) *invalid.Error {
-	var known *invalid.Error
-	if name = Shortened(name); !errors.As(err, &known) {
+	known, ok := errors.AsType[*invalid.Error](err)
+	if name = Shortened(name); !ok {
 		return invalid.Named(name, err)
 	}
 	inside := *known
@@ -295,7 +295,6 @@ func (f *field) setMap(v reflect.Value, raw json.RawMessage) error {
 	return nil
 }
 
-// wrong is the error of a value that is not what the field must be.
 func (f *field) wrong(code invalid.Code, is string) error {
 	return invalid.New(code, "", "must be "+f.must+": it is "+is)
 }
@@ -314,7 +313,6 @@ func Shown(raw []byte) string {
 	return Shortened(string(raw))
 }
 
-// maxShown is how many bytes of a value an error shows.
 const maxShown = 40
 
 // Shortened is the beginning of a text, for an error.

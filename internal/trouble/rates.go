@@ -19,7 +19,6 @@ func (c Counts) plus(o Counts) Counts {
 	return Counts{c.Stored + o.Stored, c.Delivered + o.Delivered}
 }
 
-// keptFor is how long the counts of a minute are kept.
 const keptFor = time.Hour
 
 func minuteAt(at time.Time) string { return at.UTC().Truncate(time.Minute).Format(time.RFC3339) }

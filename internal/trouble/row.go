@@ -12,7 +12,6 @@ import (
 // State is what a queue, or a consumer of it, is in.
 type State string
 
-// The states.
 const (
 	// Gap: messages are missing, and the queue waits for them.
 	Gap State = "gap"
@@ -166,6 +165,7 @@ func decode(it ddb.Item) (Row, error) {
 			d.Fail(attrAt, "has no space")
 			return
 		}
-		r.State, r.Queue, r.Consumer = stateOf(d.Text(attrState)), name[:space], name[space+1:]
+		state, _, _ := strings.Cut(d.Text(attrState), "/") // its shard
+		r.State, r.Queue, r.Consumer = State(state), name[:space], name[space+1:]
 	})
 }

@@ -3,7 +3,6 @@ package trouble
 import (
 	"hash/fnv"
 	"strconv"
-	"strings"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -21,11 +20,6 @@ func partition(state State, shard int) ddb.Value {
 		return ddb.Text(string(state))
 	}
 	return ddb.Text(string(state) + "/" + strconv.Itoa(shard))
-}
-
-func stateOf(key string) State {
-	state, _, _ := strings.Cut(key, "/")
-	return State(state)
 }
 
 func shardOf(at string) int {

@@ -14,7 +14,6 @@ import (
 // Challenge is what a sender asks before it sends.
 type Challenge string
 
-// The challenges.
 const (
 	// ChallengeSlack: a signed request of the type url_verification, whose challenge is the answer.
 	// https://docs.slack.dev/reference/events/url_verification

@@ -88,7 +88,6 @@ type signature struct {
 // headerName is a header's name, in small letters.
 type headerName string
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (h *headerName) UnmarshalText(text []byte) error {
 	if *h = headerName(bytes.ToLower(text)); !header.Match(text) {
 		return errors.New("must be a header's name: 1 to 128 letters, digits or '-'")
@@ -98,7 +97,6 @@ func (h *headerName) UnmarshalText(text []byte) error {
 
 type template []part
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (t *template) UnmarshalText(text []byte) (err error) {
 	*t, err = parseTemplate(string(text))
 	return err

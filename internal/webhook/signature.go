@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,15 +57,10 @@ const (
 	inItems                // Adyen's, each in an item of the body
 )
 
-func (w *way) timed() bool { return w.timestampHeader != "" || w.form == inList || w.stamp != "" }
+func (w way) timed() bool { return w.timestampHeader != "" || w.form == inList || w.stamp != "" }
 
 func (s *Signature) timed() bool {
-	for i := range s.ways {
-		if s.ways[i].timed() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.ways, func(w way) bool { return w.timed() })
 }
 
 // CheckSecrets is the [secret.ValueError] of a secret that the scheme cannot use.
@@ -96,7 +92,6 @@ const (
 // it is not refused.
 type Refusal string
 
-// The reasons.
 const (
 	NoSignature    Refusal = "a header of the signature is missing"
 	TooLong        Refusal = "a header of the signature is too long"
@@ -147,8 +142,7 @@ func (c *Claim) read(headers map[string]string) Refusal {
 		}
 	}
 	if c.timestampHeader != "" {
-		c.timestamp = headers[c.timestampHeader]
-		if c.timestamp == "" {
+		if c.timestamp = headers[c.timestampHeader]; c.timestamp == "" {
 			return NoSignature
 		}
 	}
@@ -245,7 +239,6 @@ func (c *Claim) readVersions(value string) Refusal {
 	return ""
 }
 
-// maxTimestamp is how many digits a timestamp in seconds has at most.
 const maxTimestamp = 12
 
 // checkTime refuses a timestamp in some unit that is malformed, or too far away.

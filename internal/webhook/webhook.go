@@ -37,7 +37,6 @@ import (
 // File is the name of the file that describes the sources; it lies beside the function's program.
 const File = "webhooks.json"
 
-// Bounds of a source.
 const (
 	// MaxSources is how many sources there are at most.
 	MaxSources = 50

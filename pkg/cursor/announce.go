@@ -140,7 +140,6 @@ func (r *sweepRun) settled(ctx context.Context, cur Cursor) (Cursor, error) {
 	return cur, nil
 }
 
-// maxSkipped is how many runs of skipped seqs an announcement names.
 const maxSkipped = 1000
 
 // givenUp returns the runs of seqs that were given up in a range: those that one page shows, and

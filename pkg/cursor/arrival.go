@@ -11,7 +11,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Bounds of an arrival.
 const (
 	// maxArrivalMessages is the most messages of an arrival.
 	maxArrivalMessages = 500

@@ -8,18 +8,12 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // ErrErased: the queue was erased, and takes nothing any more. What comes of it is an InvalidError
 // of the queue, which is no caller's to repair.
 var ErrErased = errors.New("the queue was erased")
-
-func erasedError(queue string) error {
-	return &InvalidError{Field: "queue", Code: invalid.Clash,
-		Problem: "was erased: its name cannot be used again", Queue: queue, Err: ErrErased}
-}
 
 // EraseGrace is how long after a queue was erased what is stored is looked at once more before the
 // queue counts as empty: longer than a writer goes by a cursor that it remembers, and than an
@@ -94,7 +88,6 @@ func (s inside) Remaining(ctx context.Context, queue string) (Remains, error) {
 	return Remains{Messages: messages, Arrivals: arrivals, More: moreMessages || moreArrivals}, err
 }
 
-// count counts what a table has of a queue, a bounded part of it.
 func (s *Sorter) count(ctx context.Context, in *table.Definition,
 	queue string) (n int, more bool, err error) {
 	var keys []ddb.Item
@@ -143,16 +136,6 @@ func (s inside) EraseMore(ctx context.Context, c Cursor,
 		Messages: messages, Arrivals: arrivals, More: left || failed != nil || moreMessages ||
 			moreArrivals,
 	}, errors.Join(failed, errMessages, errArrivals)
-}
-
-// endErase notes that an erased queue is empty, where a run that began at this time, and left
-// nothing behind, began late enough.
-func (s *Sorter) endErase(ctx context.Context, c Cursor, began time.Time) error {
-	if !c.Erasure.Emptied.IsZero() || !settled(c, began) {
-		return nil
-	}
-	_, err := s.store.EndErase(ctx, c.Queue, s.now())
-	return err
 }
 
 // erasePage is how many items are deleted between two looks at the time: 25 in each of the requests

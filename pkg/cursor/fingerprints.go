@@ -35,14 +35,6 @@ func (p fingerprints) mayHave(e queuelog.Entry) bool {
 	return strings.Contains(string(p), string(fingerprintOf(e)))
 }
 
-func fingerprintsOf(entries queuelog.Tail) fingerprints {
-	var p strings.Builder
-	for e := range entries.All() {
-		p.WriteString(string(fingerprintOf(e)))
-	}
-	return fingerprints(p.String())
-}
-
 // trimmed is the cursor without the first n entries of its tail, of which it has the fingerprints
 // then, in arrival order.
 func (c Cursor) trimmed(n int) Cursor {
@@ -58,7 +50,10 @@ func (c Cursor) trimmed(n int) Cursor {
 		kept = kept[more*fingerprintSize:]
 		c.FingerprintsFrom = c.TailFrom - first.Seqs() - int64(kept.len())
 	}
-	c.Fingerprints = kept + fingerprintsOf(first)
+	for e := range first.All() {
+		kept += fingerprintOf(e)
+	}
+	c.Fingerprints = kept
 	return c
 }
 

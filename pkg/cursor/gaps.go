@@ -214,7 +214,6 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64,
 	return inside{s}.Heal(ctx, queue, seq)
 }
 
-// maxReason bounds why a seq is skipped.
 const maxReason = 500
 
 // putTombstone stores a tombstone that counts since a time, unless something is stored there. It

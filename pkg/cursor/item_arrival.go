@@ -93,20 +93,16 @@ func encodeArrival(a Arrival, names Names) ddb.Item {
 			beside = append(beside, attrMessageID.Set(text(m.ID)))
 		}
 	} else {
-		beside = append(beside, attrCount.Set(ddb.Int(int64(len(a.Messages)))), framesOf(a.Messages))
+		raw := frames(a.Messages)
+		framed := attrFrames.Set(ddb.Blob(raw))
+		if small := deflated(raw); small != nil {
+			framed = attrDeflated.Set(ddb.Blob(small))
+		}
+		beside = append(beside, attrCount.Set(ddb.Int(int64(len(a.Messages)))), framed)
 	}
 	m.ID, m.EnqueuedAt, m.ExpiresOn = a.ID, a.EnqueuedAt, a.ExpiresOn
 	m.Tombstone, m.Digest, m.Op = "", a.Digest, a.Op
 	return messageItem(m, beside...)
-}
-
-// framesOf writes several messages that are one item.
-func framesOf(messages []Message) ddb.Action {
-	raw := frames(messages)
-	if small := deflated(raw); small != nil {
-		return attrDeflated.Set(ddb.Blob(small))
-	}
-	return attrFrames.Set(ddb.Blob(raw))
 }
 
 // decodeArrival takes whole arrivals, and heads where headsOnly: then the messages are as many as
@@ -145,7 +141,7 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 	return a, nil
 }
 
-// decodeFrames reads what framesOf wrote, of at most so many bytes.
+// decodeFrames reads the messages of an item of several, of at most so many bytes.
 func decodeFrames(d *ddb.Decoder, count, most int) []Message {
 	raw := d.BytesOr(attrFrames)
 	var err error

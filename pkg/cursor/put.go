@@ -210,7 +210,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		moved.err = s.erasedSince(ctx, queue)
 	}
 	if moved.err == nil && cur.Settings.Mode == ModeSync {
-		own, largest := newSeqSet(), 0
+		own, largest := seqSet{}, 0
 		for _, i := range places {
 			// A duplicate counts: its first writer may have died before it moved the cursor.
 			if r := results[i]; r.Err == nil && r.Seq > cur.Position && r.Outcome != Full {

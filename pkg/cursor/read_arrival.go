@@ -92,14 +92,11 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 				r.expect = m.Seq
 			}
 		}
-		r.most = min(max(readPage*len(page)/size, 1), r.atMost())
+		atMost := maxArrivals
+		if keyed(r.cur) {
+			atMost = maxWaiting
+		}
+		r.most = min(max(readPage*len(page)/size, 1), atMost)
 	}
 	return true
-}
-
-func (r *arrivalReader) atMost() int {
-	if keyed(r.cur) {
-		return maxWaiting
-	}
-	return maxArrivals
 }

@@ -42,14 +42,6 @@ type Range struct{ From, To int64 }
 
 type seqSet map[int64]struct{}
 
-func newSeqSet(seqs ...int64) seqSet {
-	set := make(seqSet, len(seqs))
-	for _, seq := range seqs {
-		set[seq] = struct{}{}
-	}
-	return set
-}
-
 // runEnd is the last seq of the longest run position+1, position+2, … inside the set; position
 // itself where the run is empty.
 func (s seqSet) runEnd(position int64) int64 {

@@ -9,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Sorter stores messages that arrive in any order and moves each queue's cursor over every gap-free
@@ -109,7 +110,11 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		s.now = time.Now
 	}
 	if s.newOp == nil {
-		s.newOp = randomOp
+		s.newOp = func() []byte {
+			op := make([]byte, 8)
+			_, _ = rand.Read(op) // crypto/rand never fails: it ends the program instead
+			return op
+		}
 	}
 	if s.forEach == nil {
 		s.forEach = fanout.SideBySide
@@ -128,13 +133,6 @@ type inside struct{ *Sorter }
 func (s *Sorter) Inside(queuelog.Inside) inside {
 	return inside{s}
 } //nolint:revive // for this module alone
-
-func randomOp() []byte {
-	op := make([]byte, 8)
-	// crypto/rand never fails: it ends the program instead.
-	_, _ = rand.Read(op)
-	return op
-}
 
 // Defaults are the settings that a new queue gets.
 func (s *Sorter) Defaults() Settings { return s.defaults }
@@ -172,7 +170,8 @@ func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 		return cur, err
 	case cur.Erased():
 		s.seen.forget(cur.Queue)
-		return Cursor{}, erasedError(cur.Queue)
+		return Cursor{}, &InvalidError{Field: "queue", Code: invalid.Clash, Queue: cur.Queue,
+			Problem: "was erased: its name cannot be used again", Err: ErrErased}
 	}
 	s.seen.put(cur, began)
 	return cur, nil

@@ -183,7 +183,12 @@ func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, 
 			run.rounds(ctx)
 			return
 		}
-		walk := walking{Name: "kept", Segments: o.Segments, Every: o.FullEvery, Only: run.needed}
+		// The queues that may have messages whose TTL has to be extended.
+		needed := func(p roundProgress) cursorFilter {
+			long := run.longQuiet(p)
+			return cursorFilter{Gaps: !long.IsZero(), MovedSince: long}
+		}
+		walk := walking{Name: "kept", Segments: o.Segments, Every: o.FullEvery, Only: needed}
 		round, err := s.keepRound(ctx, walk, o.Delivered, run.note)
 		run.report.KeepingRound = round
 		run.note(SweepReport{Failed: round.Unreadable}, err)
@@ -269,12 +274,6 @@ func (w *sweep) longQuiet(p roundProgress) time.Time {
 	return movedSince(p).MovedSince.Add(-w.options.FullEvery)
 }
 
-// needed are the queues that may have messages whose TTL has to be extended.
-func (w *sweep) needed(p roundProgress) cursorFilter {
-	long := w.longQuiet(p)
-	return cursorFilter{Gaps: !long.IsZero(), MovedSince: long}
-}
-
 // beside has a queue looked after by who sweeps beside, if it moved since.
 func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool,
 	seen *tally.Tally) error {
@@ -311,22 +310,19 @@ func (w *sweep) goOnWithRest(ctx context.Context) {
 	w.rest = nil
 	var all []func()
 	for _, c := range rest {
-		all = append(all, func() { w.goOn(ctx, c) })
+		all = append(all, func() {
+			run := sweepRun{sweep: w, full: true, seen: &tally.Tally{}}
+			err := run.queue(ctx, c)
+			if run.more {
+				w.options.Left(c)
+			}
+			w.saw(c, run.report, err)
+		})
 	}
 	if goOn := w.options.Beside.GoOn; goOn != nil {
 		all = append(all, func() { goOn(ctx) })
 	}
 	w.sorter.forEach(len(all), func(i int) { all[i]() })
-}
-
-// goOn handles a queue that has had its turn.
-func (w *sweep) goOn(ctx context.Context, c Cursor) {
-	run := sweepRun{sweep: w, full: true, seen: &tally.Tally{}}
-	err := run.queue(ctx, c)
-	if run.more {
-		w.options.Left(c)
-	}
-	w.saw(c, run.report, err)
 }
 
 func (w *sweep) saw(c Cursor, did SweepReport, err error) {
@@ -397,7 +393,11 @@ func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
 		r.more = !goOn()
 		return err
 	}
-	return r.sorter.endErase(ctx, seen, began)
+	// It is empty where a run that began late enough left nothing behind.
+	if seen.Erasure.Emptied.IsZero() && settled(seen, began) {
+		_, err = r.sorter.store.EndErase(ctx, seen.Queue, r.sorter.now())
+	}
+	return err
 }
 
 // beyond reports whether something is stored beyond the position of a queue without a gap. It may

@@ -56,10 +56,8 @@ func (r *sweepRun) waits(ctx context.Context, seen Cursor) (bool, error) {
 // manyLate is how many late messages in a row are announced as KeysBehind.
 const manyLate = 20
 
-// maxLateExamples is how many late messages an announcement names.
 const maxLateExamples = 10
 
-// tellLate announces what was late in a keyed queue since it last did.
 func (r *sweepRun) tellLate(ctx context.Context, cur Cursor) error {
 	if cur.LateSoFar <= cur.LateTold {
 		return nil

@@ -24,7 +24,6 @@ type Trace struct {
 	State string
 }
 
-// Bounds of a trace context.
 const (
 	// maxTraceState is the most bytes of a tracestate that are stored.
 	maxTraceState = 512

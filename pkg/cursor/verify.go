@@ -168,8 +168,7 @@ func (v *verifier) order(ctx context.Context, yield func(error) bool) (whole boo
 		most = maxWaiting
 	}
 	for part, err := range v.parts(ctx, v.Cursor, v.Last, v.To) {
-		var missing *MissingError
-		if errors.As(err, &missing) {
+		if errors.As(err, new(*MissingError)) {
 			return false, nil
 		}
 		if err != nil {
@@ -246,7 +245,6 @@ func (a *Arrival) isAsPut() bool {
 	return bytes.Equal(named.digest(), a.Digest)
 }
 
-// expiry notes when something expires that is stored.
 func (v *verifier) expiry(of Range, on time.Time) {
 	if !v.stored {
 		v.stored, v.first, v.expires = true, of.From+1, !on.IsZero()

@@ -328,7 +328,6 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 	return nil
 }
 
-// owns reports whether the row is still this attempt's.
 func (a *Attempt[ID, R]) owns(r Row) bool {
 	return r.Exists() && r.Token == a.row.Token && r.Fence == a.row.Fence
 }

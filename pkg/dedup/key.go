@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Bounds of a key.
 const (
 	maxID        = 1024 // bytes
 	maxProcessor = 255  // bytes

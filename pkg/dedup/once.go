@@ -144,7 +144,6 @@ type runContext struct {
 
 type runKey struct{}
 
-// Value implements context.Context.
 func (c *runContext) Value(key any) any {
 	if key == (runKey{}) {
 		return &c.run

@@ -138,7 +138,10 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		o.Sleep = pause.For
 	}
 	if o.NewToken == nil {
-		o.NewToken = randomToken
+		o.NewToken = func() (t Token) {
+			_, _ = rand.Read(t[:]) // crypto/rand never fails: it ends the program instead
+			return t
+		}
 	}
 	if o.Random == nil {
 		o.Random = mathrand.Float64
@@ -146,14 +149,6 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 	return o, nil
 }
 
-func randomToken() Token {
-	var t Token
-	// crypto/rand never fails: it ends the program instead.
-	_, _ = rand.Read(t[:])
-	return t
-}
-
-// shorten bounds a message to what a row stores.
 func shorten(message string) string {
 	if len(message) <= maxMessage {
 		return message

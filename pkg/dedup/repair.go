@@ -78,11 +78,6 @@ type Audit struct {
 	Force bool
 }
 
-func (a Audit) validate() error {
-	return cmp.Or(bounds.Text("by", a.By, 1, maxMessage),
-		bounds.Text("reason", a.Reason, 1, maxMessage))
-}
-
 // Release gives an id back that is not completed: the next call runs the effect, as attempt 1. It
 // is how a quarantined id runs again; to give an id a result by hand, call Once then with an effect
 // that returns it. It reports whether there was something to release: not where there is no row, or
@@ -95,7 +90,8 @@ func (a Audit) validate() error {
 func (d *Deduplicator[ID, R]) Release(ctx context.Context, id ID, audit Audit) (bool, error) {
 	k, err := d.Key(id)
 	if err == nil {
-		err = audit.validate()
+		err = cmp.Or(bounds.Text("by", audit.By, 1, maxMessage),
+			bounds.Text("reason", audit.Reason, 1, maxMessage))
 	}
 	if err != nil {
 		return false, err

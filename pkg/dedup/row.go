@@ -38,7 +38,6 @@ type Row struct {
 // Place is where a result is.
 type Place string
 
-// The places of a result.
 const (
 	InRow   Place = ""        // in the row
 	InItem  Place = "item"    // in an item of its own

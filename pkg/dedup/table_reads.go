@@ -41,8 +41,7 @@ func (t *rowTable) Rows(ctx context.Context, after string) (RowPage, error) {
 	var page RowPage
 	for _, it := range a.Items {
 		r, err := t.Decode(it)
-		var broken *RowError
-		if errors.As(err, &broken) {
+		if broken, ok := errors.AsType[*RowError](err); ok {
 			page.Broken = append(page.Broken, *broken)
 			continue
 		}

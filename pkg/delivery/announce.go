@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// The kinds of an [Announcement].
 const (
 	// consumerBlocked: a message failed as often as it may.
 	consumerBlocked = "consumer.blocked"

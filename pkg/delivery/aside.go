@@ -56,15 +56,6 @@ func (run *delivery) goesAside() bool {
 	return run.inline > 0 && (c.Fails() || c.Attempts > 0 || run.slow.is(run.Queue, run.Consumer, now))
 }
 
-// sinkMended reports whether a sink is known to have come back, or to be another one, since a batch
-// of a consumer failed: nothing has to be waited for then.
-func (run *delivery) sinkMended(ctx context.Context, c Consumer) bool {
-	if run.reader.Apart {
-		return run.reader.Changed != nil && run.reader.Changed(ctx, c.Queue, c.Failed)
-	}
-	return run.recovered(ctx, c)
-}
-
 // asideOf is how long a batch of a reader may take beside others; 0 for as long as it likes.
 func (d *Deliverer) asideOf(r Reader) time.Duration {
 	if d.aside == nil {

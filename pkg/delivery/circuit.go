@@ -39,7 +39,6 @@ func (c Circuit) withDefaults() Circuit {
 	return c
 }
 
-// validate reports the first field that is out of its bounds.
 func (c Circuit) validate() error {
 	return cmp.Or(
 		bounds.Check("circuit.queues", c.Queues, request.MinFailing, request.MaxFailing),
@@ -176,11 +175,6 @@ func (run *delivery) lets(ctx context.Context) bool {
 // opens reports whether the circuit is open, for a consumer that has one.
 func (run *delivery) opens(h request.Health) bool {
 	return h.Circuit.Open() && !run.reader.Circuit.Off
-}
-
-func (run *delivery) isOpen(ctx context.Context) bool {
-	h, _ := run.health(ctx, run.Consumer)
-	return run.opens(h)
 }
 
 // retryAt is when a batch is tried again that failed n times in a row.

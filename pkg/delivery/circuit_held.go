@@ -212,17 +212,6 @@ func (r *sweepRun) holdAgain(ctx context.Context, asleep []trouble.Row) error {
 	return errors.Join(errs...)
 }
 
-// wakeLate wakes up queues of which it was noted that they are held back when the circuit had
-// closed, and all others were woken up: as many as a second has. 4.5 read units without one.
-func (r *sweepRun) wakeLate(ctx context.Context, e request.Health) error {
-	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{},
-		r.bounds(e.Consumer).WakeRate)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	return r.wakeHeld(ctx, e, rows)
-}
-
 const (
 	// wakeTurn is how long a call wakes queues up that were held back.
 	wakeTurn = sweepTurn

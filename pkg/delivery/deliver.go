@@ -230,8 +230,15 @@ func (run *delivery) stopped(ctx context.Context) bool {
 		run.end(Blocked, "")
 	case c.State == Prepared || c.State == InDoubt:
 		run.end(Busy, "") // who ends it looks at the position
-	case c.State == Idle && run.now().Before(c.RetryAt) && !run.sinkMended(ctx, c):
-		run.end(Wait, reasonFailed)
+	case c.State == Idle && run.now().Before(c.RetryAt):
+		// Nothing has to be waited for where the sink is known to have come back, or to be another.
+		back := !run.reader.Apart && run.recovered(ctx, c)
+		if run.reader.Apart && run.reader.Changed != nil {
+			back = run.reader.Changed(ctx, c.Queue, c.Failed)
+		}
+		if !back {
+			run.end(Wait, reasonFailed)
+		}
 	}
 	return run.Outcome != ""
 }
@@ -398,8 +405,7 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64,
 		share = nil // of what failed, another consumer has another piece
 	}
 	got, err := share.read(reading, after, next)
-	var missing *cursor.MissingError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*cursor.MissingError](err); ok {
 		it, failed := run.sorter.Status(ctx, run.Queue)
 		switch {
 		case failed != nil:

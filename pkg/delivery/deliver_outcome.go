@@ -13,7 +13,8 @@ import (
 // claims and returns the next batch in the same write.
 func (run *delivery) commit(ctx context.Context, c Consumer,
 	done Batch) (Consumer, bool, Batch, error) {
-	if run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
+	known, _ := run.health(ctx, run.Consumer)
+	if run.position > c.To && run.inTime(ctx) && !run.opens(known) {
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Outcome == "" {
 			claim := run.claim(ctx, next.To)

@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// The kinds of an Operation on a whole queue; it has no Consumer.
 const (
 	opErase       = "erase"
 	opRestartKeys = "restart-keys"
@@ -169,6 +168,6 @@ func (d inside) Erasable(ctx context.Context,
 }
 
 func isErased(err error, queue string) bool {
-	var wrong *cursor.InvalidError
-	return errors.As(err, &wrong) && wrong.Queue == queue && errors.Is(wrong, cursor.ErrErased)
+	wrong, ok := errors.AsType[*cursor.InvalidError](err)
+	return ok && wrong.Queue == queue && errors.Is(wrong, cursor.ErrErased)
 }

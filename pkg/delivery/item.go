@@ -102,12 +102,6 @@ func idKey(op string) string { return ids + op }
 // ids begins the keys of idKey, and ends the audit log: those of operationKey begin with a digit.
 const ids = "id "
 
-// operationKey orders a queue's operations by their time; the consumer and the op keep any two
-// apart.
-func operationKey(a Operation) string {
-	return fmt.Sprintf("%015d %s %s", a.At.UnixMilli(), a.Consumer, a.Op)
-}
-
 // encodeOperation is the item of an operation, under a key of its queue.
 func encodeOperation(key string, a Operation) ddb.Item {
 	return operations.Item(&a, attrOperation.Set(ddb.Text(key)))

@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// The kinds of an Operation.
 const (
 	opCreate  = "create"
 	opSkip    = "skip"
@@ -259,8 +258,12 @@ func (d *Deliverer) recorded(ctx context.Context, asked Operation, done bool,
 // whether it was.
 func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error) error {
 	asked.Done = failed == nil
-	if failed != nil {
-		asked.Error = refusedFor(failed)
+	switch {
+	case isA[*cursor.InvalidError](failed), isA[*RefusedError](failed),
+		errors.Is(failed, ErrNoConsumer), errors.Is(failed, cursor.ErrNoQueue):
+		asked.Error = failed.Error() // about the consumer, or its queue, as it stands
+	case failed != nil:
+		asked.Error = whyInside
 	}
 	return errors.Join(failed, d.store.RecordOperation(ctx, asked))
 }
@@ -268,16 +271,6 @@ func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error
 // whyInside is what is on record of an operation that failed by no refusal. What a store says is
 // for who runs it: it may name tables and roles, and the answer says that it is in the log.
 const whyInside = "it failed inside, and may have been done: the log says why"
-
-// refusedFor is why an operation was not done: the words of an error about a consumer, or its
-// queue, as it stands. Those of any other are for who runs the store.
-func refusedFor(failed error) string {
-	if isA[*cursor.InvalidError](failed) || isA[*RefusedError](failed) ||
-		errors.Is(failed, ErrNoConsumer) || errors.Is(failed, cursor.ErrNoQueue) {
-		return failed.Error()
-	}
-	return whyInside
-}
 
 // CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and where it
 // starts. A consumer that is there already is no operation. A queue that nothing was ever put to is

@@ -5,7 +5,6 @@ import (
 	"fmt"
 )
 
-// The kinds of an Operation on a claim in quarantine.
 const (
 	opSettle  = "settle"
 	opRelease = "release"

@@ -128,20 +128,10 @@ func (p *puller) look(ctx context.Context, r Request,
 
 // checked is the request with its defaults, or what is wrong with it.
 func (r Request) checked(lease time.Duration) (Request, error) {
-	if err := validate(r.Queue, r.Consumer); err != nil {
-		return r, err
-	}
-	if err := bounds.Text("request", r.ID, 1, maxOp); err != nil {
-		return r, err
-	}
-	if r.Lease == 0 {
-		r.Lease = lease
-	}
-	if err := validateLease(r.Lease); err != nil {
-		return r, err
-	}
+	r.Lease = cmp.Or(r.Lease, lease)
 	b := Reader{Name: r.Consumer, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}
-	if err := b.Validate(); err != nil {
+	if err := cmp.Or(validate(r.Queue, r.Consumer), bounds.Text("request", r.ID, 1, maxOp),
+		validateLease(r.Lease), b.Validate()); err != nil {
 		return r, err
 	}
 	if limit := cmp.Or(r.MaxMessages, request.MaxMessages); len(r.Seqs) > limit {

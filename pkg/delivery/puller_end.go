@@ -57,13 +57,8 @@ func (h Held) answerTo(c Consumer, made bool, err error, wanted standing) (Answe
 // Extend implements [Claims]: 1 write; for a deferred claim 1 more, and a read where batches are
 // tracked.
 func (p *puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answer, error) {
-	if lease == 0 {
-		lease = p.d.lease
-	}
-	if err := h.checked(); err != nil {
-		return Answer{}, err
-	}
-	if err := validateLease(lease); err != nil {
+	lease = cmp.Or(lease, p.d.lease)
+	if err := cmp.Or(h.checked(), validateLease(lease)); err != nil {
 		return Answer{}, err
 	}
 	until := p.d.now().Add(lease)

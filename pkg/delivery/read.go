@@ -30,10 +30,7 @@ type plan struct {
 func (r plan) next(ctx context.Context, after, isolateTo int64,
 	attempts int) (cursor.Batch, error) {
 	limit := r.width(isolateTo-after, attempts)
-	upTo := r.Position
-	if upTo-after > limit {
-		upTo = after + limit
-	}
+	upTo := after + min(r.Position-after, limit)
 	bounds := []cursor.Bound{{Bytes: r.MaxBytes}}
 	if r.Answer != nil {
 		bounds = append(bounds, *r.Answer)

@@ -56,7 +56,6 @@ func (r Reply) message() cursor.Message {
 		Attributes: r.Attributes, Trace: r.Trace}
 }
 
-// validate reports the first field that is out of its bounds.
 func (r Reply) validate() error {
 	m := r.message()
 	if r.Seq != nil {
@@ -73,16 +72,6 @@ func withSeq(attributes map[string]string, seq int64) map[string]string {
 	with := map[string]string{attrReplySeq: strconv.FormatInt(seq, 10)}
 	maps.Copy(with, attributes)
 	return with
-}
-
-// clone is the reply, of which its sender has no part any more.
-func (r Reply) clone() Reply {
-	if r.Seq != nil {
-		seq := *r.Seq
-		r.Seq = &seq
-	}
-	r.Body, r.Attributes = slices.Clone(r.Body), maps.Clone(r.Attributes)
-	return r
 }
 
 func (r Reply) size() int {
@@ -176,7 +165,12 @@ func (g *gathered) join(r Reply) error {
 		g.taken[place{r.Queue, *r.Seq}] = true
 	}
 	g.numbered[r.Queue] = r.Seq != nil
-	g.replies = append(g.replies, r.clone())
+	// Its sender has no part of it any more.
+	if r.Seq != nil {
+		r.Seq = new(*r.Seq)
+	}
+	r.Body, r.Attributes = slices.Clone(r.Body), maps.Clone(r.Attributes)
+	g.replies = append(g.replies, r)
 	return nil
 }
 
@@ -222,13 +216,6 @@ func (h Held) parcels(replies []Reply) []*parcel {
 		p.messages = append(p.messages, m)
 	}
 	return list
-}
-
-func (p *parcel) kind() cursor.Kind {
-	if p.Numbered {
-		return cursor.KindNumbered
-	}
-	return cursor.KindArrival
 }
 
 // staged are the parcel's messages as they are stored under one id; the seqs of numbered ones are

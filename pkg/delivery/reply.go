@@ -17,9 +17,13 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch,
 	var staged []cursor.Arrival
 	for _, p := range held.parcels(replies) {
 		var one []cursor.Arrival
+		kind := cursor.KindArrival
+		if p.Numbered {
+			kind = cursor.KindNumbered
+		}
 		err := run.knowsQueue(ctx, p.Queue)
 		if err == nil {
-			one, err = run.sorter.Inside(queuelog.Inside{}).Stage(ctx, p.kind(), p.staged(held)...)
+			one, err = run.sorter.Inside(queuelog.Inside{}).Stage(ctx, kind, p.staged(held)...)
 		}
 		switch {
 		case isA[*cursor.InvalidError](err):

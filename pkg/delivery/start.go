@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,13 +141,9 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 }
 
 func validate(queue, name string) error {
-	if err := cursor.ValidateQueue(queue); err != nil {
-		return err
-	}
-	return ValidateConsumer(name)
+	return cmp.Or(cursor.ValidateQueue(queue), ValidateConsumer(name))
 }
 
-// maxConsumerName is the most bytes of a consumer's name.
 const maxConsumerName = 128
 
 // ValidateConsumer reports a consumer's name that cannot be used: it has 1 to 128 of a-z, A-Z, 0-9,

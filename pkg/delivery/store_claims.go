@@ -70,7 +70,6 @@ func setIf(given bool, path ddb.Path, v ddb.Value) ddb.Action {
 // alone reports whether the range of a claim, which begins behind a seq, is one message.
 func alone(c request.Claim, from int64) bool { return c.To == from+1 }
 
-// setLast keeps the last attempts on the message behind Delivered.
 func setLast(last request.Attempts) ddb.Action {
 	return setIf(last != request.Attempts{}, attrLast, ddb.ValueOf(last))
 }

@@ -20,11 +20,6 @@ var isConsumer = attrConsumer.Gt(ddb.Text(healthKey))
 
 var healths = ddb.NewCodec[request.Health]("health", layout, layout)
 
-func encodeHealth(h request.Health) ddb.Item {
-	return healths.Item(&h, attrQueue.Set(ddb.Text(healthOf(h.Consumer))),
-		attrConsumer.Set(ddb.Text(healthKey)))
-}
-
 // decodeHealth takes the item of a consumer's name, or none.
 func decodeHealth(name string, it ddb.Item) (request.Health, error) {
 	h, err := healths.Decode(it)
@@ -58,7 +53,8 @@ func (s *requests) Learn(ctx context.Context,
 		unchanged = attrQueue.Missing()
 	}
 	a, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "learn", Table: &s.consumers},
-		Item: encodeHealth(next), If: unchanged})
+		Item: healths.Item(&next, attrQueue.Set(ddb.Text(healthOf(next.Consumer))),
+			attrConsumer.Set(ddb.Text(healthKey))), If: unchanged})
 	if err != nil || a.Held {
 		return next, a.Held, err
 	}

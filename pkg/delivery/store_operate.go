@@ -132,7 +132,7 @@ func (s *requests) Erase(ctx context.Context, queue, name string) (bool, error) 
 // asked for, and its Op shows whether it was done.
 func (s *requests) RecordOperation(ctx context.Context, o Operation) error {
 	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record operation", Table: &s.audit},
-		Item: encodeOperation(operationKey(o), o)})
+		Item: encodeOperation(fmt.Sprintf("%015d %s %s", o.At.UnixMilli(), o.Consumer, o.Op), o)})
 	return err
 }
 

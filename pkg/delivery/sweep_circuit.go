@@ -133,7 +133,6 @@ func (s *consumerSweep) circuits(ctx context.Context) {
 	})
 }
 
-// maxCircuits is how many open circuits of readers that it does not know a run handles.
 const maxCircuits = 100
 
 // circuit handles one, if it is due, and reports when it is due next. The row of one that is closed
@@ -148,7 +147,13 @@ func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) e
 		if listed {
 			err = s.deliverer.store.Trouble().Delete(ctx, openRow(e))
 		}
-		err = errors.Join(err, run.wakeLate(ctx, e))
+		// What was noted as held meanwhile.
+		rows, _, failed := run.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{},
+			run.bounds(e.Consumer).WakeRate)
+		if failed == nil && len(rows) > 0 {
+			failed = run.wakeHeld(ctx, e, rows)
+		}
+		err = errors.Join(err, failed)
 		s.did(run)
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// retireStep is how many messages are deleted between two looks at the time.
 const retireStep = 200
 
 // retire deletes what every consumer is past. It goes in two steps, with time between them: the

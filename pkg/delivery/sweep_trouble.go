@@ -17,7 +17,6 @@ var walked = []trouble.State{
 	trouble.Gap, trouble.Lagging, trouble.Blocked, trouble.Failing, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
 }
 
-// maxWalked is how many rows are read at once.
 const maxWalked = 200
 
 // walkTroubles deletes rows of what is over, where the process that ended it did not. It goes on

@@ -68,16 +68,11 @@ func (d *Deliverer) noteOperated(ctx context.Context, kind string, before, after
 	case kind == opRewind || kind == opSkip:
 		d.store.NoteOver(ctx, before, trouble.Missing)
 	case kind == opRedrive && after.Paused == "":
-		d.probesNext(ctx, after)
-	}
-}
-
-// probesNext has a message that is redriven be that of the next probe, where its circuit breaker is
-// open: its queue is the first that is woken up. Where the probe is due already, the queue's own
-// wake-up makes it.
-func (d *Deliverer) probesNext(ctx context.Context, c Consumer) {
-	if h, err := d.store.Health(ctx, c.Name, false); err == nil && h.Circuit.Open() {
-		_ = d.store.Trouble().Put(ctx, held(c.Queue, c.Delivered+1, h, h.Circuit.Opened))
+		// The next probe is to be of the message, where the circuit breaker is open: its queue is the
+		// first that is woken up. Where the probe is due already, its own wake-up makes it.
+		if h, err := d.store.Health(ctx, after.Name, false); err == nil && h.Circuit.Open() {
+			_ = d.store.Trouble().Put(ctx, held(after.Queue, after.Delivered+1, h, h.Circuit.Opened))
+		}
 	}
 }
 

@@ -175,7 +175,11 @@ func (p *Producer) goOn(c *call, judged judgement) {
 			continue
 		}
 		next := of[first].position + 1
-		if !part.queue.has(next) && !part.repeats(of, next) {
+		goes := part.queue.has(next)
+		for n, f := range part.messages {
+			goes = goes || f.seq == next && (of[n].fate == repeat || of[n].fate == aside)
+		}
+		if !goes {
 			continue
 		}
 		for n := range of {
@@ -184,16 +188,6 @@ func (p *Producer) goOn(c *call, judged judgement) {
 			}
 		}
 	}
-}
-
-// repeats reports whether the message of a seq goes again.
-func (p part) repeats(of []verdict, seq int64) bool {
-	for n, f := range p.messages {
-		if f.seq == seq && (of[n].fate == repeat || of[n].fate == aside) {
-			return true
-		}
-	}
-	return false
 }
 
 // body is the request's. It is used once: a transport may read it behind the answer.

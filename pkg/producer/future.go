@@ -97,7 +97,6 @@ func (f *Future) Wait(ctx context.Context) (Result, error) {
 	}
 }
 
-// settle gives the message its outcome.
 func (f *Future) settle(r Result, err error) {
 	f.mu.Lock()
 	f.result, f.err, f.settled, f.doc = r, err, true, nil

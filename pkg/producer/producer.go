@@ -122,7 +122,6 @@ var scratch = sync.Pool{New: func() any { return new([]byte) }}
 // maxScratch is how large a document's memory may be to be used again, in bytes.
 const maxScratch = 64 << 10
 
-// take puts a message into its queue.
 func (p *Producer) take(f *Future) {
 	q, now := f.queue, time.Now()
 	f.at, f.epoch = now, p.epochs[len(p.epochs)-1]
@@ -165,7 +164,6 @@ func (p *Producer) wait(ctx context.Context, room *semaphore.Weighted, weight in
 	return ErrClosed
 }
 
-// release gives back what a message took of the memory.
 func (p *Producer) release(f *Future) {
 	p.memory.Release(f.weight)
 	f.queue.room.Release(f.weight)

@@ -95,7 +95,6 @@ func (q *queue) has(seq int64) bool {
 	return false
 }
 
-// maxIdle is how many queues with nothing to send are remembered.
 const maxIdle = 4096
 
 // queueOf is the queue of a name, which is made where it is not there.
@@ -168,14 +167,12 @@ func (s schedule) Swap(i, j int) {
 	s[i].index, s[j].index = i, j
 }
 
-// Push implements heap.Interface.
 func (s *schedule) Push(x any) {
 	q := x.(*queue)
 	q.index = len(*s)
 	*s = append(*s, q)
 }
 
-// Pop implements heap.Interface.
 func (s *schedule) Pop() any {
 	last := len(*s) - 1
 	q := (*s)[last]

@@ -61,7 +61,6 @@ func overHTTP(c *client.Client, err error) (Transport, error) {
 	return api{c}, nil
 }
 
-// Put implements [Transport].
 func (t api) Put(ctx context.Context, body []byte) (Answer, error) {
 	a, err := t.client.Once(ctx, http.MethodPost, "/messages", nil, body)
 	return Answer{Status: a.Status, Body: a.Body, RetryAfter: a.RetryAfter}, err
@@ -83,7 +82,8 @@ func Invoke(function, region string) (Transport, error) {
 		return nil, err
 	}
 	if region == "" {
-		region = regionOf(function)
+		parsed, _ := arn.Parse(function)
+		region = parsed.Region // empty where the function has but a name
 	}
 	lambda, err := awscall.New(awscall.Lambda,
 		awscall.Options{Region: region, Retryer: aws.NopRetryer{}, Chain: &chain})
@@ -101,7 +101,6 @@ type invoke struct {
 // asPut tells a function without the alias put that the document is a put, and no event.
 var asPut = base64.StdEncoding.EncodeToString([]byte(`{"custom":{"operation":"put"}}`))
 
-// Put implements [Transport].
 func (t invoke) Put(ctx context.Context, body []byte) (Answer, error) {
 	called, err := t.lambda.InvokeWith(ctx, t.function, awscall.RequestResponse, asPut, body)
 	if err != nil {
@@ -118,13 +117,4 @@ func (t invoke) Put(ctx context.Context, body []byte) (Answer, error) {
 		return Answer{}, err
 	}
 	return Answer{Status: status.Status, Body: called.Payload}, nil
-}
-
-// regionOf is the region of an ARN, empty where the function has but a name.
-func regionOf(function string) string {
-	parsed, err := arn.Parse(function)
-	if err != nil {
-		return ""
-	}
-	return parsed.Region
 }

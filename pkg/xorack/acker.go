@@ -87,18 +87,15 @@ func New(store *Store, options *Options) (*Acker, error) {
 		a.now = time.Now
 	}
 	if a.newOp == nil {
-		a.newOp = randomOp
+		a.newOp = func() (op Op) {
+			_, _ = rand.Read(op[:]) // crypto/rand never fails: it ends the program instead
+			return op
+		}
 	}
 	if a.forEach == nil {
 		a.forEach = fanout.SideBySide
 	}
 	return a, nil
-}
-
-func randomOp() (op Op) {
-	// crypto/rand never fails: it ends the program instead.
-	_, _ = rand.Read(op[:])
-	return op
 }
 
 // Base is what package stamps builds on: the table, clock and options of the acker. Nothing else
@@ -134,7 +131,6 @@ const (
 	AlreadyDeleted  Outcome = "already-deleted"
 )
 
-// already is the outcome of an operation that came after an end.
 func already(end End) Outcome {
 	switch end {
 	case Done:
@@ -152,14 +148,6 @@ type Result struct {
 	Outcome Outcome
 	// Chain is the chain as it stands after the operation.
 	Chain Chain
-}
-
-// endedBy is the outcome of an operation that counts: Ended if it is the one that ended the chain.
-func endedBy(c Chain, op Op, end End) Outcome {
-	if c.End() == end && c.LastOp == op {
-		return Ended
-	}
-	return Applied
 }
 
 // Get reads a chain strongly. Where none is stored under the tag, or all of it is gone, that is

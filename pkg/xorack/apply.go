@@ -238,7 +238,9 @@ func (a *Acker) merge(ctx context.Context, group []Operation) ([]Result, error) 
 			o := pending[op]
 			switch {
 			case c.Has(op):
-				outcomes[op] = endedBy(c, op, Done)
+				if outcomes[op] = Applied; c.End() == Done && c.LastOp == op {
+					outcomes[op] = Ended
+				}
 			case !o.ends && c.End() == Open && c.Has(o.edge.Op()):
 				outcomes[op] = EdgeEnded
 			default:

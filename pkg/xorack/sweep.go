@@ -27,7 +27,6 @@ type SweepReport struct {
 	Failed int
 }
 
-// sweepPage is how many chains are read at a time.
 const sweepPage = 100
 
 // lastLook is how long before its time is up a run looks at its last chains: they end well.
@@ -36,7 +35,6 @@ const lastLook = time.Second
 // turn is how long a chain may take in a run: one whose end nobody takes keeps no other waiting.
 const turn = 5 * time.Second
 
-// maxSweepErrors is how many errors of chains a run keeps.
 const maxSweepErrors = 10
 
 // Sweep handles all chains that are due: it times out those whose deadline has come or that made no

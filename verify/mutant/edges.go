@@ -74,7 +74,7 @@ var edgeMutants = []mutant{
 		deliverySuite.in("a slow queue"),
 		"deliver.go", "\t\treturn false, nil\n\t}\n\tif !run.inTime(ctx) {", "\t\t_ = run.aside(ctx, run.Queue, run.Consumer)\n\t\trun.end(\"\", \"\")\n\t}\n\tif !run.inTime(ctx) {"),
 	bug("delivery: a sink that was changed once is tried without end", deliveryFolder, asideTests,
-		"aside.go", "Changed(ctx, c.Queue, c.Failed)", "Changed(ctx, c.Queue, time.Time{}.Add(1))"),
+		"deliver.go", "Changed(ctx, c.Queue, c.Failed)", "Changed(ctx, c.Queue, time.Time{}.Add(1))"),
 	bug("delivery: Retry-After is passed over", deliveryFolder, asideTests,
 		"errors.go", "errors.As(cause, &n) && n.at.After(scheduled)",
 		"errors.As(cause, &n) && n.at.After(last)"),

@@ -11,7 +11,7 @@ var logMutants = []mutant{
 	bug("allocation without its begin (R1)", sorterFolder, logSuite.trace("R1"),
 		"store_order.go", "ddb.Or(attrTailFrom.Le(from),", "ddb.Or(attrTailFrom.Exists(),"),
 	bug("prints of the first ones, not the last", sorterFolder, arrivalTables,
-		"fingerprints.go", "c.Fingerprints = kept + fingerprintsOf(first)", "if c.Fingerprints = kept; kept == \"\" {\n\t\tc.Fingerprints = fingerprintsOf(first)\n\t}"),
+		"fingerprints.go", "\tfor e := range first.All() {\n\t\tkept += fingerprintOf(e)\n", "\tfull := kept != \"\"\n\tfor e := range first.All() {\n\t\tif full {\n\t\t\tbreak\n\t\t}\n\t\tkept += fingerprintOf(e)\n"),
 	bug("repeat with its own position (R2)", sorterFolder, logSuite.trace("R2"),
 		"log.go", "a.Seen, a.EnqueuedAt, a.ExpiresOn = there.Seen, there.EnqueuedAt, there.ExpiresOn\n\ta.seen = there.Seen\n", "a.Seen, a.seen = cur.Position, cur.Position\n"),
 	bug("trim before the order item (R3)", sorterFolder, logSuite.trace("R3"),

@@ -37,5 +37,5 @@ var replyMutants = []mutant{
 		"send.go", "\tif err := d.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = d.refuse(ctx, h, refused)\n\t}\n"),
 	bug("replies: what they are made from is kept", deliveryFolder,
 		test{"./pkg/delivery", "TestAReplyIsTakenAsItIs"},
-		"replies.go", "append(g.replies, r.clone())", "append(g.replies, r)"),
+		"replies.go", "\tr.Body, r.Attributes = slices.Clone(r.Body), maps.Clone(r.Attributes)\n", ""),
 }

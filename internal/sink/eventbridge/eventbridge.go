@@ -70,15 +70,15 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 	return &bus{arn: t.ARN.String(), limits: t.Limits, events: t.Events, client: client}, err
 }
 
-// Send implements [kind.Sink].
 func (s *bus) Send(ctx context.Context, b delivery.Batch) error {
 	items := make([]kind.Item[awscall.PutEvent], 0, len(b.Messages))
 	for i, m := range b.Messages {
-		write, detailType := detailOf, DetailType
+		detailType := DetailType
+		detail, err := detailOf(b, i)
 		if s.events {
-			write, detailType = eventOf, EventDetailType
+			detailType = EventDetailType
+			detail, err = kind.EventOf(b, i, hasGreatInteger)
 		}
-		detail, err := write(b, i)
 		if err != nil {
 			return err
 		}
@@ -102,10 +102,6 @@ func detailOf(b delivery.Batch, i int) ([]byte, error) {
 		TokenN:  jsonseq.Seq(b.Token.N),
 		Attempt: b.Attempt, Rewinds: b.Rewinds, Document: written,
 	})
-}
-
-func eventOf(b delivery.Batch, i int) ([]byte, error) {
-	return kind.EventOf(b, i, hasGreatInteger)
 }
 
 // put is one PutEvents. The answer's entries are in the order of the request's.

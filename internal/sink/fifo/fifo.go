@@ -55,7 +55,6 @@ type Attributes struct {
 	Tracestate  string `json:"tracestate,omitempty"`
 }
 
-// maxAttributes is how many attributes SQS takes of a message.
 const maxAttributes = 10
 
 // Keyed is what the attribute "keyed" says, in JSON, as the documents for other sinks do.
@@ -139,9 +138,19 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
 				return nil, err
 			}
 		}
-		attributes.fit()
+		// The queue's name has the tenant too, and the W3C allows to leave the tracestate out.
+		for _, spare := range []*string{&attributes.Tenant, &attributes.Tracestate} {
+			if len(attributes.byName()) > maxAttributes {
+				*spare = ""
+			}
+		}
 		entry.Attributes = attributes.byName()
-		items = append(items, kind.Item[awscall.Entry]{Seq: m.Seq, Bytes: bytesOf(entry), Entry: entry})
+		// What it takes of the services' limits.
+		size := len(entry.Body)
+		for name, a := range entry.Attributes {
+			size += len(name) + len(a.DataType) + len(a.StringValue) + len(a.BinaryValue)
+		}
+		items = append(items, kind.Item[awscall.Entry]{Seq: m.Seq, Bytes: size, Entry: entry})
 	}
 	return items, nil
 }
@@ -159,26 +168,6 @@ func (a *Attributes) sayKeyed(m cursor.Message) error {
 	keyed, err := strictjson.Marshal(said)
 	a.Keyed = string(keyed)
 	return err
-}
-
-// fit leaves out what need not be there, where there are more attributes than SQS takes: the
-// tenant, which the queue's name has too, then the tracestate, as the W3C allows.
-func (a *Attributes) fit() {
-	for _, spare := range []*string{&a.Tenant, &a.Tracestate} {
-		if len(a.byName()) > maxAttributes {
-			*spare = ""
-		}
-	}
-}
-
-// bytesOf is what an entry takes of the services' limits: its body, and the names, types and values
-// of its attributes.
-func bytesOf(e awscall.Entry) int {
-	total := len(e.Body)
-	for name, a := range e.Attributes {
-		total += len(name) + len(a.DataType) + len(a.StringValue) + len(a.BinaryValue)
-	}
-	return total
 }
 
 // textOf is a body as a text that SQS takes, and how it is encoded.

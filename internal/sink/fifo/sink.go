@@ -22,7 +22,6 @@ type Sink struct {
 	Events bool
 }
 
-// Send implements [kind.Sink].
 func (s *Sink) Send(ctx context.Context, b delivery.Batch) error {
 	items, err := Items(b, s.Events)
 	if err != nil {
@@ -52,8 +51,9 @@ func (s *Sink) put(ctx context.Context, entries []awscall.Entry) ([]kind.Refusal
 	for i, e := range entries {
 		t, isTaken := taken[e.ID]
 		f, hasFailed := failed[e.ID]
+		sum := md5.Sum([]byte(e.Body)) // SQS may leave it out, and SNS has none
 		switch {
-		case isTaken && !isSumOf(t.MD5OfMessageBody, e.Body):
+		case isTaken && t.MD5OfMessageBody != "" && t.MD5OfMessageBody != hex.EncodeToString(sum[:]):
 			return nil,
 				fmt.Errorf("%s took a message that was changed on its way: its deduplication id is %s",
 					s.Target, e.DeduplicationID)
@@ -68,10 +68,4 @@ func (s *Sink) put(ctx context.Context, entries []awscall.Entry) ([]kind.Refusal
 		}
 	}
 	return refusals, nil
-}
-
-// isSumOf reports whether SQS's sum is that of a body. It may leave it out, and SNS has none.
-func isSumOf(sum, body string) bool {
-	own := md5.Sum([]byte(body))
-	return sum == "" || sum == hex.EncodeToString(own[:])
 }

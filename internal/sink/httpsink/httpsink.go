@@ -79,7 +79,6 @@ func (s settings) Open(options kind.Options) (kind.Sink, error) {
 	return to, nil
 }
 
-// Send implements [kind.Sink].
 func (s *sink) Send(ctx context.Context, b delivery.Batch) error {
 	all, err := contents(b, s.settings)
 	if err != nil {
@@ -161,8 +160,7 @@ func (s *sink) post(ctx context.Context, to target,
 // unanswered is why a request has no answer: nothing of that is the message's. A URL may hold what
 // nobody should read.
 func unanswered(err error, host string, took time.Duration) error {
-	var of *url.Error
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*url.Error](err); ok {
 		err = of.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -33,7 +33,6 @@ const (
 	maxHeader = 1024
 )
 
-// The schemes of signatures.
 const (
 	standard = "standard"
 	hmacOnly = "hmac"
@@ -58,10 +57,8 @@ type settings struct {
 	Given    strictjson.Given
 }
 
-// address is where requests go to.
 type address struct{ *url.URL }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (a *address) UnmarshalText(text []byte) (err error) {
 	a.URL, err = egress.ParseURL(string(text))
 	return err

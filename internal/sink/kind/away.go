@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -32,22 +33,26 @@ func (e *RefusedError) Error() string {
 func IsAway(err error) bool {
 	var refused *RefusedError
 	var answer *awscall.Error
-	var unsent *smithyhttp.RequestSendError
-	var away *AwayError
 	var answered *AnswerError
 	switch {
-	case errors.As(err, &away):
+	case errors.As(err, new(*AwayError)):
 		return true
 	case errors.As(err, &answered):
-		return answered.away()
+		return slices.Contains(awayStatuses, answered.Status)
 	case errors.As(err, &refused):
 		return refused.Away || isThrottle(refused.Code)
 	case errors.As(err, &answer):
 		return answer.Status == http.StatusTooManyRequests ||
 			answer.Status >= http.StatusInternalServerError || isThrottle(answer.Code)
 	}
-	return errors.As(err, &unsent)
+	return errors.As(err, new(*smithyhttp.RequestSendError))
 }
+
+// awayStatuses are those that say that the endpoint, or what stands before it, cannot take anything
+// now. 500 is not among them: it may well be what a message does to it.
+var awayStatuses = []int{http.StatusRequestTimeout, http.StatusTooEarly,
+	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+	http.StatusGatewayTimeout}
 
 // AwayError is that a sink could not be asked, or did not answer: nothing of it is a message's.
 type AwayError struct{ Err error }
@@ -110,26 +115,12 @@ func (e *AnswerError) head() string {
 // Called is what was called; the endpoint gave the call no id.
 func (e *AnswerError) Called() (by, id string) { return e.Host, "" }
 
-// away reports whether the status says that the endpoint, or what stands before it, cannot take
-// anything now. 500 is not among them: it may well be what a message does to it.
-func (e *AnswerError) away() bool {
-	switch e.Status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
-		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
-}
-
 // Final reports whether the status says that the same request will never be taken: it is about the
 // message. The others of 4xx are as likely about the endpoint, or the credentials: 404 is what a
 // deployment answers for seconds.
 func (e *AnswerError) Final() bool {
-	switch e.Status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return true
-	}
-	return false
+	return e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge ||
+		e.Status == http.StatusUnprocessableEntity
 }
 
 // isThrottle reports whether a code of an answer asks to slow down: one that the SDK knows, one of

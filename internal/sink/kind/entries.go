@@ -17,16 +17,6 @@ type Item[T any] struct {
 	Entry T
 }
 
-// fit reports the first item that no request can hold.
-func fit[T any](items []Item[T], l Limits) error {
-	for _, it := range items {
-		if it.Bytes > l.Bytes {
-			return &TooLargeError{l.Kind, it.Seq, it.Bytes, l.Bytes}
-		}
-	}
-	return nil
-}
-
 // Take is how many of the first items one request holds.
 func Take[T any](items []Item[T], l Limits) int {
 	n, bytes := 0, 0
@@ -58,8 +48,10 @@ const tries = 5
 func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits, ordered bool,
 	put func(context.Context, []T) ([]Refusal, error),
 ) error {
-	if err := fit(items, l); err != nil {
-		return err
+	for _, it := range items {
+		if it.Bytes > l.Bytes {
+			return &TooLargeError{l.Kind, it.Seq, it.Bytes, l.Bytes}
+		}
 	}
 	for refused := 0; len(items) > 0; {
 		sent := items[:Take(items, l)]
@@ -89,23 +81,15 @@ func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits
 		if first.Final || refused == tries {
 			return err
 		}
-		items = append(again(sent, refusals), items[len(sent):]...)
-		if ended := backOff(ctx, refused); ended != nil {
+		var again []Item[T]
+		for _, r := range refusals {
+			again = append(again, sent[r.Index])
+		}
+		items = append(again, items[len(sent):]...)
+		most := 25 * time.Millisecond << refused
+		if ended := pause.For(ctx, most+rand.N(most)); ended != nil {
 			return errors.Join(err, ended)
 		}
 	}
 	return nil
-}
-
-func again[T any](sent []Item[T], refusals []Refusal) []Item[T] {
-	items := make([]Item[T], 0, len(refusals))
-	for _, r := range refusals {
-		items = append(items, sent[r.Index])
-	}
-	return items
-}
-
-// backOff waits longer after each refusal, and never the same.
-func backOff(ctx context.Context, refused int) error {
-	return pause.For(ctx, 25*time.Millisecond<<refused+rand.N(25*time.Millisecond<<refused))
 }

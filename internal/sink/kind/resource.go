@@ -62,7 +62,6 @@ type settings struct {
 	of *Resource
 }
 
-// Open implements [Settings].
 func (s settings) Open(options Options) (Sink, error) {
 	return s.of.Open(s.Target, options.Transport)
 }
@@ -100,7 +99,6 @@ func (r *Resource) read(raw json.RawMessage) (Settings, error) {
 	return settings{Target{arn, Limits{r.Name, d.MaxBytes, d.MaxEntries}, d.Format != ""}, r}, nil
 }
 
-// parse reads an ARN, which must look like the kind's.
 func (r *Resource) parse(text string) (arn.ARN, error) {
 	if text == "" {
 		return arn.ARN{}, fmt.Errorf("is missing: it must be like %s", r.Looks)

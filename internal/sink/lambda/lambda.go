@@ -52,7 +52,6 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 	return &function{arn: t.ARN.String(), limits: t.Limits, client: client}, err
 }
 
-// Send implements [kind.Sink].
 func (s *function) Send(ctx context.Context, b delivery.Batch) error {
 	documents, err := Documents(b, s.limits)
 	if err != nil {
@@ -83,7 +82,6 @@ func (s *function) Send(ctx context.Context, b delivery.Batch) error {
 	return nil
 }
 
-// invoke calls the function once, and returns its answer.
 func (s *function) invoke(ctx context.Context, document []byte) ([]byte, error) {
 	out, err := s.client.Invoke(ctx, s.arn, awscall.RequestResponse, document)
 	switch {

@@ -87,7 +87,6 @@ func (s settings) Defaults(r *delivery.Reader) error {
 	return nil
 }
 
-// Open implements [kind.Settings].
 func (s settings) Open(o kind.Options) (kind.Sink, error) {
 	return open(s.ARN, awscall.Options{Transport: o.Transport, Timeout: kind.RequestTimeout})
 }
@@ -106,7 +105,6 @@ func open(text string, o awscall.Options) (bucket, error) {
 	return bucket{b, name}, err
 }
 
-// Send implements [kind.Sink].
 func (b bucket) Send(ctx context.Context, batch delivery.Batch) error {
 	object, err := encode(batch)
 	if err != nil {

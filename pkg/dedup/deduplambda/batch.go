@@ -9,13 +9,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
-// wired reports a batch handler that can handle nothing.
-func wired[T, ID, R any](ctx context.Context, d *dedup.Deduplicator[ID, R], id func(T) (ID, error),
-	handle func(context.Context, T) (R, error)) error {
-	_, err := dedup.Each(ctx, d, nil, id, handle)
-	return err
-}
-
 // OnSQS is a handler of a queue's messages: each runs once by its id, such as [MessageID]. Those
 // that fail come again; in a FIFO queue, as eventSourceARN says, the later ones of their group do
 // too, without being tried. The event source mapping must report batch item failures.
@@ -24,12 +17,14 @@ func OnSQS[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.SQSMessage) (
 	events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		var response events.SQSEventResponse
-		if err := wired(ctx, d, id, handle); err != nil {
+		if _, err := dedup.Each(ctx, d, nil, id, handle); err != nil { // it can handle nothing
 			return response, err
 		}
 		failed := map[string]bool{}
 		for _, message := range event.Records {
-			group, inOrder := orderOf(message)
+			// Only a FIFO queue has an order to keep, that of each group.
+			inOrder := strings.HasSuffix(message.EventSourceARN, ".fifo")
+			group := message.Attributes["MessageGroupId"]
 			done := 0
 			if !failed[group] {
 				done, _ = dedup.Each(ctx, d, []events.SQSMessage{message}, id, handle) // it logs why not
@@ -42,15 +37,6 @@ func OnSQS[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.SQSMessage) (
 		}
 		return response, nil
 	}
-}
-
-// orderOf is the group of a message whose queue keeps the order of groups. A standard queue keeps
-// none, also where its messages have groups (for fairness).
-func orderOf(message events.SQSMessage) (group string, inOrder bool) {
-	if !strings.HasSuffix(message.EventSourceARN, ".fifo") {
-		return "", false
-	}
-	return message.Attributes["MessageGroupId"], true
 }
 
 // MessageID is the id of a message of SQS. A message that is sent twice has two: where senders

@@ -72,7 +72,6 @@ func claimAt(k dedup.Key, n byte, now time.Time) dedup.Claim {
 	}
 }
 
-// seconds is a time as TTL has it.
 func seconds(at time.Time) time.Time { return at.Truncate(time.Second) }
 
 func rowOf(c dedup.Claim) dedup.Row {
@@ -102,7 +101,6 @@ func completed(r dedup.Row) dedup.Row {
 	return r
 }
 
-// same fails the test where two values differ.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -72,7 +72,11 @@ func newHandler(reader delivery.Reader) (
 	if err != nil {
 		return nil, err
 	}
-	options := &delivery.Options{Observe: observe}
+	options := &delivery.Options{Observe: func(done delivery.Delivery) {
+		if err := errors.Join(done.Err, done.Cause); err != nil {
+			slog.Error("not delivered", "queue", done.Queue, "consumer", done.Consumer, "error", err)
+		}
+	}}
 	if due != nil {
 		options.WakeUp, options.WakeCircuit = due.Consumer, due.Circuit
 	}
@@ -103,10 +107,4 @@ func tables() (queues cursor.Names, names delivery.Names, err error) {
 	}
 	names.Consumers = required("STREAMSORT_CONSUMERS_TABLE")
 	return queues, names, err
-}
-
-func observe(done delivery.Delivery) {
-	if err := errors.Join(done.Err, done.Cause); err != nil {
-		slog.Error("not delivered", "queue", done.Queue, "consumer", done.Consumer, "error", err)
-	}
 }

@@ -53,10 +53,8 @@ var (
 
 // onlyPeople reports whether an error is one that only people can repair.
 func onlyPeople(err error) bool {
-	var restored *RestoredError
-	var ahead *AheadError
-	var invalid *cursor.InvalidError
-	return errors.As(err, &restored) || errors.As(err, &ahead) || errors.As(err, &invalid) ||
+	return errors.As(err, new(*RestoredError)) || errors.As(err, new(*AheadError)) ||
+		errors.As(err, new(*cursor.InvalidError)) ||
 		errors.Is(err, ErrOtherDatabase) ||
 		errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) ||
 		errors.Is(err, delivery.ErrNoConsumer)

@@ -72,7 +72,6 @@ const (
 	MaxBackOff     = 200 * time.Millisecond
 )
 
-// patience is how long a case takes at most.
 const patience = 30 * time.Second
 
 //go:embed cases.ndjson

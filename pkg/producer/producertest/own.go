@@ -35,9 +35,9 @@ func Own(ctx context.Context, url string, messages []json.RawMessage) ([]string,
 	outcomes := make([]string, len(futures))
 	for i, f := range futures {
 		result, err := f.Wait(ctx)
-		var refused *producer.RefusedError
+		refused, ok := errors.AsType[*producer.RefusedError](err)
 		switch {
-		case errors.As(err, &refused):
+		case ok:
 			outcomes[i] = strconv.Itoa(refused.Status)
 		case err != nil:
 			failed = errors.Join(failed, err)

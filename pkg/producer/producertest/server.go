@@ -94,7 +94,6 @@ func read(text json.RawMessage) (message, error) {
 	return m, nil
 }
 
-// ServeHTTP implements http.Handler.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 6<<20+1))
 	if err != nil {

@@ -193,7 +193,6 @@ func has(c xorack.Chain, marked []byte) bool {
 
 func roomFor(length int) int { return min(xorack.MaxOps, maxStamps/(chains.StampMark+length)) }
 
-// already is the outcome of an operation that came after an end. A chain of stamps cannot fail.
 var already = map[xorack.End]xorack.Outcome{
 	xorack.Done:     xorack.AlreadyDone,
 	xorack.TimedOut: xorack.AlreadyTimedOut,

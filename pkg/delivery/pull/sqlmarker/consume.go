@@ -31,7 +31,6 @@ type database struct {
 
 var _ pull.Database = database{}
 
-// Apply implements [pull.Database].
 func (d database) Apply(ctx context.Context, b delivery.Batch, committed int64,
 	prepare func(context.Context) error) error {
 	tx, err := d.db.BeginTx(ctx, nil)
@@ -74,9 +73,7 @@ func (d database) restored(ctx context.Context, b delivery.Batch, committed int6
 	if err == nil {
 		err = d.Check(ctx, b.Queue, b.Consumer, committed)
 	}
-	var ahead *pull.AheadError
-	var lost *pull.RestoredError
-	if errors.As(err, &ahead) || errors.As(err, &lost) {
+	if errors.As(err, new(*pull.AheadError)) || errors.As(err, new(*pull.RestoredError)) {
 		return fmt.Errorf("%w (its effect failed: %w)", err, failed)
 	}
 	return failed

@@ -149,8 +149,7 @@ func (run *all) check() error {
 	options.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.markers.at(nil), "queue", run.consumer,
 		&options)
-	var wrong *cursor.InvalidError
-	if errors.As(err, &wrong) {
+	if errors.As(err, new(*cursor.InvalidError)) {
 		return err
 	}
 	return nil
@@ -309,7 +308,6 @@ type turns struct {
 	worker *worker
 }
 
-// Claim implements [delivery.Claims].
 func (c turns) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	if err := c.run.ctx.Err(); err != nil {
 		return delivery.Answer{}, err
@@ -321,7 +319,6 @@ func (c turns) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, 
 	return a, err
 }
 
-// CommitAndClaim implements [delivery.Claims].
 func (c turns) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request,
 	replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.worker.done++
@@ -344,7 +341,6 @@ type gentle struct {
 	effects context.Context
 }
 
-// Apply implements [pull.Database].
 func (g gentle) Apply(ctx context.Context, b delivery.Batch, committed int64,
 	prepare func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -388,7 +384,6 @@ func (run *all) logBusy() {
 // notBusy leaves out of a log what logBusy logs of all queues together.
 type notBusy struct{ slog.Handler }
 
-// Handle implements [slog.Handler].
 func (h notBusy) Handle(ctx context.Context, r slog.Record) error {
 	busy := false
 	r.Attrs(func(a slog.Attr) bool {

@@ -83,8 +83,8 @@ func (c *Consumer) function(what string) error {
 			path, handler)
 	case info.IsDir():
 		c.folder, c.runtime = absolute, "provided.al2023"
-		if mains, _ := filepath.Glob(filepath.Join(absolute, "*.go")); len(mains) == 0 ||
-			!inModule(absolute) {
+		mains, _ := filepath.Glob(filepath.Join(absolute, "*.go"))
+		if _, ok, err := inFolder(absolute); len(mains) == 0 || !ok && err == nil {
 			return fmt.Errorf("%s is no package of a Go module: it needs a main.go, and a go.mod (`go mod init`) in it or above it", path)
 		}
 		return nil
@@ -98,12 +98,6 @@ func (c *Consumer) function(what string) error {
 	c.handler = strings.TrimSuffix(filepath.Base(path), ending) + "." + handler
 	_, _, err = interpret.Command(c.runtime, c.handler)
 	return err
-}
-
-// inModule reports whether a go.mod is in a folder or above it.
-func inModule(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, "go.mod"))
-	return err == nil || folder != filepath.Dir(folder) && inModule(filepath.Dir(folder))
 }
 
 // sink is where process delivers to.

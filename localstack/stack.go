@@ -255,12 +255,10 @@ func (s *Stack) Close() {
 			s.running.Wait()
 			close(ended)
 		}()
-		grace := time.NewTimer(closeGrace)
 		select {
 		case <-ended:
-		case <-grace.C:
+		case <-time.After(closeGrace):
 		}
-		grace.Stop()
 		if s.functions != nil {
 			s.functions.Close()
 		}

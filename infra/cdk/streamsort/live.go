@@ -46,6 +46,16 @@ func (s *Streamsort) liveARN(function awslambda.Function) *string {
 	return s.live[function].AliasRef().AliasArn
 }
 
+// permit has a service of AWS call a function for a source.
+func (s *Streamsort) permit(id, service string, function awslambda.Function, source *string) {
+	awslambda.NewCfnPermission(s.scope, jsii.String(id+"Permission"), &awslambda.CfnPermissionProps{
+		Action:       jsii.String("lambda:InvokeFunction"),
+		FunctionName: s.liveARN(function),
+		Principal:    jsii.String(service + ".amazonaws.com"),
+		SourceArn:    source,
+	})
+}
+
 // liveName is a function's name as calls of it write it.
 func (s *Streamsort) liveName(function awslambda.Function) *string {
 	return qualified(function, alias)

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
 	paths "github.com/streamsort/streamsort/internal/mapping"
@@ -284,13 +283,8 @@ func (s *Streamsort) addWebhookRoutes() {
 	s.stage.SetRouteSettings(throttles)
 	// One for all of a method: 50 would not fit into the alias's policy.
 	for _, method := range slices.Sorted(maps.Keys(used)) {
-		awslambda.NewCfnPermission(s.scope, jsii.String(idOf(method)+"WebhooksPermission"),
-			&awslambda.CfnPermissionProps{
-				Action:       jsii.String("lambda:InvokeFunction"),
-				FunctionName: s.liveARN(s.WebhookFunction),
-				Principal:    jsii.String("apigateway.amazonaws.com"),
-				SourceArn:    s.routeARN(s.api, method, webhookPath+"*"),
-			})
+		s.permit(idOf(method)+"Webhooks", "apigateway", s.WebhookFunction,
+			s.routeARN(s.api, method, webhookPath+"*"))
 	}
 }
 

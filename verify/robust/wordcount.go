@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -128,18 +129,11 @@ func inOrder(steps []step, databases int) error {
 
 // await waits until nothing is left to do for a chain's end.
 func await(ctx context.Context, store *xorack.Store, tag string) (sealed bool) {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if check.Get(store.Chain(ctx, tag)).Sealed() {
-			return true
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return false
-		}
+	for ctx.Err() == nil && !sealed {
+		sealed = check.Get(store.Chain(ctx, tag)).Sealed()
+		_ = pause.For(ctx, 50*time.Millisecond)
 	}
+	return sealed
 }
 
 // counted is how often each word of a database is counted.

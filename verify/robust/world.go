@@ -72,15 +72,18 @@ const sweepEvery = 4 * time.Second
 // sweeps runs the sweep until the context ends. What one that fails or is killed leaves, the next
 // one does.
 func (w *world) sweeps(ctx context.Context) error {
-	ticker := time.NewTicker(sweepEvery)
-	defer ticker.Stop()
-	for {
+	return each(ctx, sweepEvery, w.Stack.Sweep)
+}
+
+// each does something each time that a period is over, until it fails or the context ends.
+func each(ctx context.Context, period time.Duration, do func(context.Context) error) error {
+	for due := time.Tick(period); ; {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-due:
 		}
-		if err := w.Stack.Sweep(ctx); err != nil && ctx.Err() == nil {
+		if err := do(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}

@@ -1,7 +1,8 @@
 // Package cdkcli runs the CDK command that infra/cdk pins, and says in a sentence what was wrong
 // where it fails for one of the usual reasons.
 //
-// Call [Open], which refuses another version of the command than the pinned one, then [CLI.Run].
+// Call [Open], which refuses another version of the command than the pinned one ([Pinned]), then
+// [CLI.Run].
 package cdkcli
 
 import (
@@ -29,11 +30,10 @@ type CLI struct {
 // says what to type where it is missing, or is not the version that infra/cdk/package.json pins.
 func Open(root string) (*CLI, error) {
 	folder := filepath.Join(root, "infra", "cdk")
-	var project struct{ DevDependencies, Dependencies map[string]string }
-	if err := readJSON(filepath.Join(folder, "package.json"), &project); err != nil {
+	pinned, err := Pinned(root)
+	if err != nil {
 		return nil, err
 	}
-	pinned := project.DevDependencies["aws-cdk"] + project.Dependencies["aws-cdk"]
 	installed := filepath.Join(folder, "node_modules", "aws-cdk")
 	var command struct{ Version string }
 	if err := readJSON(filepath.Join(installed, "package.json"), &command); errors.Is(err,
@@ -50,6 +50,13 @@ func Open(root string) (*CLI, error) {
 		return nil, fmt.Errorf("the CDK command is version %s, not %s, which infra/cdk pins%s: run npm ci in infra/cdk", command.Version, pinned, why)
 	}
 	return &CLI{Folder: folder, script: filepath.Join(installed, "bin", "cdk")}, nil
+}
+
+// Pinned is the version of the command that infra/cdk of the project at root pins.
+func Pinned(root string) (string, error) {
+	var project struct{ DevDependencies, Dependencies map[string]string }
+	err := readJSON(filepath.Join(root, "infra", "cdk", "package.json"), &project)
+	return project.DevDependencies["aws-cdk"] + project.Dependencies["aws-cdk"], err
 }
 
 func readJSON(path string, into any) error {

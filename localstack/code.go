@@ -170,11 +170,10 @@ func listedAsset(templatePath, key string) (string, error) {
 // checkProgram reports a program that does not run on this machine. A script does.
 func checkProgram(path string) error {
 	file, err := elf.Open(path)
-	var other *elf.FormatError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s is not there: the built code has to hold it", path)
-	case errors.As(err, &other), errors.Is(err, io.EOF): // too short for a program
+	case errors.As(err, new(*elf.FormatError)), errors.Is(err, io.EOF): // too short for a program
 		return nil
 	case err != nil:
 		return err

@@ -70,9 +70,8 @@ func resolve(all []*loaded, options func(l *loaded, imports map[string]string) (
 		var missing []error
 		for _, l := range pending {
 			err := l.read(imports, options)
-			var missed *template.MissingImportError
 			switch {
-			case errors.As(err, &missed):
+			case errors.As(err, new(*template.MissingImportError)):
 				waiting = append(waiting, l)
 				missing = append(missing, fmt.Errorf("%s: %w", l.path, err))
 			case err != nil:

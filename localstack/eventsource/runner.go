@@ -224,6 +224,5 @@ func (r *Runner) lanes(shardID string) []*lane {
 }
 
 func isNotFound(err error) bool {
-	var notFound *types.ResourceNotFoundException
-	return errors.As(err, &notFound)
+	return errors.As(err, new(*types.ResourceNotFoundException))
 }

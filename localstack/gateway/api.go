@@ -139,8 +139,7 @@ func (c call) reply(r *http.Request, body []byte) (answer reply, err error) {
 
 // bodyProblem answers for a body that was not read: too long, or cut off.
 func bodyProblem(w http.ResponseWriter, err error) {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if errors.As(err, new(*http.MaxBytesError)) {
 		problem(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 		return
 	}

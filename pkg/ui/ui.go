@@ -134,8 +134,7 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	f := u.frame(name, query)
 	content, err := u.load(r.Context(), name, query)
-	var to elsewhere
-	if errors.As(err, &to) {
+	if to, is := errors.AsType[elsewhere](err); is {
 		seeOther(w, string(to))
 		return
 	}

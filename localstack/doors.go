@@ -1,8 +1,10 @@
 package localstack
 
 import (
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,11 +74,9 @@ func (d *doors) serve(at *door, handler http.Handler) {
 
 // close ends all requests and gives the ports back.
 func (d *doors) close() {
-	_ = d.main.listener.Close()
-	_ = d.main.server.Close()
-	for _, other := range d.others {
-		_ = other.listener.Close()
-		_ = other.server.Close()
+	for _, at := range append(slices.Collect(maps.Values(d.others)), d.main) {
+		_ = at.listener.Close()
+		_ = at.server.Close()
 	}
 	d.serving.Wait()
 }

@@ -91,10 +91,7 @@ func (s *Stack) read(ctx context.Context) error {
 			return err
 		}
 	}
-	err = resolve(s.templates, func(l *loaded, imports map[string]string) (template.Options, error) {
-		return s.options(ctx, l, imports)
-	})
-	if err != nil {
+	if err := s.resolve(ctx); err != nil {
 		return err
 	}
 	for _, l := range s.templates {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -146,13 +147,13 @@ func counted(ctx context.Context, db *dynamodb.Client, table, tag string) map[st
 	})
 	counts := map[string]int{}
 	for pages.HasMorePages() {
-		for _, item := range check.Get(pages.NextPage(ctx)).Items {
-			word, _ := item["word"].(*types.AttributeValueMemberS)
-			edges, _ := item["edges"].(*types.AttributeValueMemberSS)
-			if word == nil || edges == nil {
-				check.Must(fmt.Errorf("%s has a count without a word or edges", tag))
-			}
-			counts[word.Value] = len(edges.Value)
+		var page []struct {
+			Word  string   `dynamodbav:"word"`
+			Edges []string `dynamodbav:"edges"`
+		}
+		check.Must(attributevalue.UnmarshalListOfMaps(check.Get(pages.NextPage(ctx)).Items, &page))
+		for _, it := range page {
+			counts[it.Word] = len(it.Edges)
 		}
 	}
 	return counts

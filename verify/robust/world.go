@@ -98,7 +98,7 @@ func (w *world) tables() (*delivery.Deliverer, *cursor.Sorter) {
 
 // blocked are the queues of which a consumer is blocked.
 func (w *world) blocked(ctx context.Context) ([]string, error) {
-	rows, err := trial.Get[struct{ Queue string }](ctx, w.Sender.Client, "/consumers", "list",
+	rows, err := trial.Get[struct{ Queue string }](ctx, w.Sender.Client, "/consumers",
 		url.Values{"state": {"blocked"}, "limit": {"50"}})
 	queues := make([]string, len(rows))
 	for i, r := range rows {

@@ -31,6 +31,7 @@ type function struct {
 	environment map[string]string
 	access      []awsiam.PolicyStatement
 	files       map[string]string // what is beside its program, by name
+	quotas      bool              // it counts what tenants take
 }
 
 func (s *Streamsort) addFunctions() error {
@@ -41,11 +42,9 @@ func (s *Streamsort) addFunctions() error {
 	}
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
-		takes: p.Functions["enqueue"],
-		environment: merged(s.quotasEnvironment(),
-			map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
-		access: append(s.enqueueAccess(), s.countQuotas()...),
-		files:  s.quotas,
+		takes:       p.Functions["enqueue"],
+		environment: map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim},
+		access:      s.enqueueAccess(), quotas: true,
 	})
 	s.put = s.newAlias("EnqueuePutAlias", putAlias,
 		"What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
@@ -73,18 +72,16 @@ func (s *Streamsort) addFunctions() error {
 	s.DeliveryFunction = s.newFunction(function{
 		name: "delivery", id: "Delivery", description: "Shows and operates consumers",
 		takes: p.Functions["delivery"],
-		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(),
-			p.httpEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access: append(s.deliveryAccess(), s.countQuotas()...),
-		files:  s.quotas,
+		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), p.httpEnvironment(),
+			map[string]string{tenantClaimVariable: p.TenantClaim}),
+		access: s.deliveryAccess(), quotas: true,
 	})
 	s.AckFunction = s.newFunction(function{
 		name: "ack", id: "Ack", description: "Tells when trees of work are done",
 		takes: p.Functions["ack"],
 		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(),
-			s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access: append(s.ackAccess(), s.countQuotas()...),
-		files:  s.quotas,
+			map[string]string{tenantClaimVariable: p.TenantClaim}),
+		access: s.ackAccess(), quotas: true,
 	})
 	if err := errors.Join(s.addProcess(), s.addWebhook(), s.failed); err != nil {
 		return err
@@ -234,6 +231,10 @@ const readersVariable = "STREAMSORT_READERS"
 
 // newFunction makes a function with a log group and a role of its own.
 func (s *Streamsort) newFunction(f function) awslambda.Function {
+	if f.quotas && s.quotas != nil {
+		f.environment = merged(f.environment, map[string]string{"STREAMSORT_QUOTAS": "true"})
+		f.access, f.files = append(f.access, s.countQuotas()), merged(f.files, s.quotas)
+	}
 	logs := s.newLogGroup(f.id + "Logs")
 	role := awsiam.NewRole(s.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
@@ -284,7 +285,9 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		resource.AddMetadata(jsii.String("streamsort:files"), f.files)
 	}
 
-	s.makeLive(f.id, made)
+	// Older versions stay, so that the alias can be put back.
+	s.live[made] = s.newAlias(f.id+"Alias", alias,
+		"What is called: the version that was deployed last", made)
 	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
 	s.nameResource(policy, f.id+"Policy")
 	s.excuse(made, f.name == "process" || f.name == "sweep")

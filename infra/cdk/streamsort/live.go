@@ -24,13 +24,6 @@ const alias = "live"
 // producers.
 const putAlias = "put"
 
-// makeLive publishes a function as it is deployed, and puts the alias on it. Older versions stay,
-// so that the alias can be put back.
-func (s *Streamsort) makeLive(id string, function awslambda.Function) {
-	s.live[function] = s.newAlias(id+"Alias", alias,
-		"What is called: the version that was deployed last", function)
-}
-
 // newAlias puts an alias on what is deployed.
 func (s *Streamsort) newAlias(id, name, description string,
 	function awslambda.Function) awslambda.Alias {

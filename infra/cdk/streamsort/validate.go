@@ -33,7 +33,10 @@ func (p Props) validate(id string) error {
 	if !stackID.MatchString(id) {
 		c.fail("stack", "is %q; write a letter and then up to 127 letters, digits or '-', such as Streamsort", id)
 	}
-	p.checkTables(c)
+	if !tablesPrefix.MatchString(p.Tables) {
+		c.fail("tables", "is %q; write 1 to 240 letters, digits, '_', '-' or '.'", p.Tables)
+	}
+	oneOf(c, "removal", p.Removal, Retain, Destroy)
 	checkUnits(c, "maxReads", p.MaxReads)
 	checkUnits(c, "maxWrites", p.MaxWrites)
 	p.checkQueues(c)
@@ -52,13 +55,6 @@ func (p Props) validate(id string) error {
 		c.fail("encryptionKey", "is %q; write new, or the ARN of a key, such as arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab (not an alias)", key)
 	}
 	return errors.Join(c.errs...)
-}
-
-func (p Props) checkTables(c *checker) {
-	if !tablesPrefix.MatchString(p.Tables) {
-		c.fail("tables", "is %q; write 1 to 240 letters, digits, '_', '-' or '.'", p.Tables)
-	}
-	oneOf(c, "removal", p.Removal, Retain, Destroy)
 }
 
 func (p Props) checkQueues(c *checker) {

@@ -162,9 +162,9 @@ func (s *Streamsort) addWebhook() error {
 	s.WebhookFunction = s.newFunction(function{
 		name: "webhook", id: "Webhook", description: "Takes messages under their senders' signatures",
 		takes:       p.Functions["webhook"],
-		environment: merged(environment, s.quotasEnvironment()),
-		access:      append(s.webhookAccess(sources), s.countQuotas()...),
-		files:       merged(s.quotas, map[string]string{webhook.File: text}),
+		environment: environment,
+		access:      s.webhookAccess(sources),
+		files:       map[string]string{webhook.File: text}, quotas: true,
 	})
 	return nil
 }

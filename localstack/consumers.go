@@ -148,18 +148,7 @@ func consumersTemplate(all []Consumer) (*loaded, error) {
 // consumersEnv adds to the functions' variables what process and the sweep know the consumers by.
 // What fails is tried again within seconds, so that an edit of its code shows.
 func consumersEnv(env map[string]string, all []Consumer) (map[string]string, error) {
-	type circuit struct {
-		Probes []string `json:"probes"`
-	}
-	type consumer struct {
-		Name       string   `json:"name"`
-		Prefix     string   `json:"prefix,omitempty"`
-		Retries    []string `json:"retries"`
-		Circuit    circuit  `json:"circuit"`
-		BlockAfter string   `json:"blockAfter"`
-		Sink       any      `json:"sink"`
-	}
-	var list []consumer
+	var list []map[string]any
 	names := map[string]bool{}
 	for _, c := range all {
 		if names[c.Name] {
@@ -170,8 +159,12 @@ func consumersEnv(env map[string]string, all []Consumer) (map[string]string, err
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, consumer{c.Name, c.Prefix, []string{"1s", "2s"}, circuit{[]string{"2s"}},
-			"24h", sink})
+		consumer := map[string]any{"name": c.Name, "retries": []string{"1s", "2s"},
+			"circuit": map[string]any{"probes": []string{"2s"}}, "blockAfter": "24h", "sink": sink}
+		if c.Prefix != "" {
+			consumer["prefix"] = c.Prefix
+		}
+		list = append(list, consumer)
 	}
 	text, err := json.Marshal(map[string]any{"consumers": list})
 	own := map[string]string{

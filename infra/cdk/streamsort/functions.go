@@ -235,7 +235,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		f.environment = merged(f.environment, map[string]string{"STREAMSORT_QUOTAS": "true"})
 		f.access, f.files = append(f.access, s.countQuotas()), merged(f.files, s.quotas)
 	}
-	logs := s.newLogGroup(f.id + "Logs")
+	p, logs := s.props, s.newLogGroup(f.id+"Logs")
 	role := awsiam.NewRole(s.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 	})
@@ -254,9 +254,10 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		}
 	}
 	made := awslambda.NewFunction(s.scope, jsii.String(f.id+"Function"), &awslambda.FunctionProps{
-		Description:                  &f.description,
-		Runtime:                      awslambda.Runtime_PROVIDED_AL2023(),
-		Architecture:                 s.architecture(),
+		Description: &f.description,
+		Runtime:     awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture: either(p.Architecture == AMD64, awslambda.Architecture_X86_64(),
+			awslambda.Architecture_ARM_64()),
 		Handler:                      jsii.String("bootstrap"),
 		Code:                         awslambda.Code_FromAsset(&code, nil),
 		MemorySize:                   jsii.Number(f.takes.Memory),
@@ -264,13 +265,16 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		ReservedConcurrentExecutions: unlessZero(f.takes.Concurrency),
 		Environment:                  s.environment(f.environment),
 		Role:                         role,
-		Tracing:                      s.tracing(),
+		Tracing:                      either(*p.Tracing, awslambda.Tracing_ACTIVE, awslambda.Tracing_DISABLED),
 		LogGroup:                     logs,
 		LoggingFormat:                awslambda.LoggingFormat_JSON,
 		// Metrics are printed as lines of JSON without a level, which count as INFO: a higher level
 		// here would drop them.
 		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
-		SystemLogLevelV2:      s.systemLogLevel(),
+		// A higher level leaves out Lambda's lines about calls that go well, START and REPORT, which
+		// are most of what such a call would log.
+		SystemLogLevelV2: either(*p.LogSuccesses == allSuccesses, awslambda.SystemLogLevel_INFO,
+			awslambda.SystemLogLevel_WARN),
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	resource := s.nameResource(made, f.id+"Function")
@@ -372,13 +376,6 @@ const metricsNamespace = "Streamsort"
 
 // service is the stack's name in the metrics.
 func (s *Streamsort) service() string { return strings.ToLower(s.id) }
-
-func (s *Streamsort) architecture() awslambda.Architecture {
-	if s.props.Architecture == AMD64 {
-		return awslambda.Architecture_X86_64()
-	}
-	return awslambda.Architecture_ARM_64()
-}
 
 func seconds(d time.Duration) awscdk.Duration {
 	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mattn/go-isatty"
+
 	"github.com/streamsort/streamsort/internal/dev/child"
 )
 
@@ -92,7 +94,7 @@ func (c *CLI) Run(ctx context.Context, call Call) error {
 	}
 	// A terminal is passed on as it is: the command asks its questions there.
 	command.Stdout, command.Stderr = call.Stdout, io.MultiWriter(orDiscard(call.Stderr), said)
-	if file, ok := call.Stdout.(*os.File); !ok || !isTerminal(file) {
+	if file, ok := call.Stdout.(*os.File); !ok || !isatty.IsTerminal(file.Fd()) {
 		command.Stdout = io.MultiWriter(orDiscard(call.Stdout), said)
 	}
 	err := command.Run()
@@ -113,11 +115,6 @@ func orDiscard(w io.Writer) io.Writer {
 		return io.Discard
 	}
 	return w
-}
-
-func isTerminal(file *os.File) bool {
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // Explain is a sentence about what the command said before it failed; empty where the reason is not

@@ -187,10 +187,7 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	if s.logs, err = newLogs(s.config.LogDir, s.templates); err != nil {
 		return err
 	}
-	var chaos *lambda.Chaos
-	if s.config.Chaos.Kill != 0 {
-		chaos = lambda.KillRandomly(s.config.Chaos.Kill, s.config.Chaos.Seed)
-	}
+	chaos := lambda.KillRandomly(s.config.Chaos.Kill, s.config.Chaos.Seed)
 	s.functions = lambda.New(lambda.Config{
 		Log: s.logs.add, Unreserved: s.config.Concurrency, Chaos: chaos, OnFailure: s.failures.add,
 		AsyncRetry: s.config.AsyncRetry,

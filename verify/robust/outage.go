@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,9 +82,7 @@ func outage(ctx context.Context, w *world) {
 	w.Say("the sink is back after %.0fs", away.Seconds())
 	sink.isAway(false)
 	err := w.Drain(ctx, outagePatience, func(ctx context.Context) (left string, err error) {
-		if r.caughtUp == 0 {
-			r.caughtUp = time.Since(back)
-		}
+		r.caughtUp = cmp.Or(r.caughtUp, time.Since(back))
 		if r.blocked, err = w.blocked(ctx); err == nil && !slices.Contains(r.blocked, outagePoison) {
 			left = "the poisoned message has blocked nothing"
 		}

@@ -192,7 +192,9 @@ func (s *Streamsort) addAll() error {
 	}
 	if s.WebhookFunction != nil {
 		s.addWebhookRoutes()
-		s.countWebhooksThrottled()
+		// One is enough for an alarm, as not every sender repeats it.
+		s.countThrottled("WebhooksThrottled", s.api, webhooksThrottled,
+			`{ $.status = "429" && $.routeKey = "POST `+webhookPath+`*" }`)
 	}
 	s.addFunctionURL()
 	s.addAlarms()

@@ -1,6 +1,7 @@
 package streamsort
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -117,9 +118,7 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string,
 	looks := map[string]string{} // of the ARNs behind the variables
 	file := make([]Webhook, len(all))
 	for i, w := range all {
-		if w.Secret == nil {
-			w.Secret = jsii.String("")
-		}
+		w.Secret = cmp.Or(w.Secret, jsii.String(""))
 		hide := func(arn *string, name string) *string {
 			if arn == nil || !*awscdk.Token_IsUnresolved(*arn) {
 				return arn

@@ -6,6 +6,7 @@
 package cdkcli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,10 +89,8 @@ type Call struct {
 func (c *CLI) Run(ctx context.Context, call Call) error {
 	said := &child.Tail{Size: 64 << 10}
 	command := exec.CommandContext(ctx, "node", append([]string{c.script}, call.Args...)...)
-	command.Dir, command.Env, command.Stdin = call.Folder, call.Env, call.Stdin
-	if command.Dir == "" {
-		command.Dir = c.Folder
-	}
+	command.Dir, command.Env, command.Stdin = cmp.Or(call.Folder, c.Folder), call.Env,
+		call.Stdin
 	// A terminal is passed on as it is: the command asks its questions there.
 	command.Stdout, command.Stderr = call.Stdout, io.MultiWriter(orDiscard(call.Stderr), said)
 	if file, ok := call.Stdout.(*os.File); !ok || !isatty.IsTerminal(file.Fd()) {

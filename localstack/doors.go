@@ -133,6 +133,7 @@ func (s *Stack) mainHandler(api http.Handler) http.Handler {
 func refuseService(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Amzn-Errortype", "UnknownOperationException")
 	writeJSON(w, http.StatusBadRequest, map[string]string{
-		"__type": "UnknownOperationException", "message": r.Header.Get("X-Amz-Target") + " is not run by this local stack",
+		"__type":  "UnknownOperationException",
+		"message": r.Header.Get("X-Amz-Target") + " is not run by this local stack",
 	})
 }

@@ -70,8 +70,8 @@ func story(ctx context.Context, out io.Writer) {
 				check.Must(fmt.Errorf("seq %d did not come out for %v", want[0], patience))
 			}
 			if [3]int{got.from, got.to, got.attempt} != want || got.token <= token {
-				check.Must(fmt.Errorf("came out: %+v; want seqs and attempt %v, under a token above %d", got,
-					want, token))
+				check.Must(fmt.Errorf("came out: %+v; want seqs and attempt %v, under a token above %d",
+					got, want, token))
 			}
 			token = got.token
 			fmt.Fprintf(out, "    out  seq %d to %d, token %d, attempt %d\n", got.from, got.to, got.token,

@@ -122,8 +122,8 @@ type outcome struct {
 	final bool
 }
 
-// await waits for the answer, until the time is over. Where killed is not nil, the process is killed
-// when it says so, and at the latest when it has answered.
+// await waits for the answer, until the time is over. Where killed is not nil, the process is
+// killed when it says so, and at the latest when it has answered.
 func (e *environment) await(inv *invocation, over, killed <-chan time.Time) outcome {
 	for {
 		select {

@@ -122,7 +122,7 @@ func (p *props) object(name string) *props {
 	return newProps(join(p.path, name), object, p.problems)
 }
 
-// within has the properties of an object taken, all of them. It reports whether the object is there.
+// within has all properties of an object taken. It reports whether the object is there.
 func (p *props) within(name string, take func(*props)) bool {
 	object := p.object(name)
 	if object != nil {

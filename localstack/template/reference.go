@@ -126,7 +126,8 @@ func (r *resolver) attributeOf(typ, id, physical, name string) string {
 		return values{"": physical, "Arn": arn("events", "rule/"+physical)}[name]
 	case "AWS::SQS::Queue":
 		url := "https://sqs." + Region + "." + urlSuffix + "/" + Account + "/" + physical
-		return values{"": url, "QueueUrl": url, "QueueName": physical, "Arn": arn("sqs", physical)}[name]
+		return values{"": url, "QueueUrl": url, "QueueName": physical,
+			"Arn": QueueARN(physical)}[name]
 	}
 	return ignoredAttribute(typ, physical, name)
 }

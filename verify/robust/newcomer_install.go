@@ -46,7 +46,7 @@ func (n *newcomer) version(ctx context.Context) {
 	}
 }
 
-// synth has the CDK's command write the template of examples/shop, whose stack has a consumer in Go.
+// synth has the CDK's command write the template of examples/shop, which has a consumer in Go.
 func (n *newcomer) synth(ctx context.Context) {
 	shop, app := filepath.Join(n.Root, "examples", "shop"), filepath.Join(n.dir, "app")
 	check.Must(os.CopyFS(filepath.Join(app, "consumer"), os.DirFS(filepath.Join(shop, "consumer"))))

@@ -88,8 +88,11 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.onTrouble("Query"),
 		allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+oldest)),
 	}
-	return slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(), s.announce(),
-		s.takeWakeUps())
+	// What the timer's event source mapping does, under the function's role.
+	takeWakeUps := allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes",
+		"sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())
+	return append(slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(),
+		s.announce()), takeWakeUps)
 }
 
 // announce: put events, publish messages and invoke a function, where that is wanted.

@@ -42,9 +42,10 @@ func (s *Streamsort) addFunctions() error {
 	}
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
-		takes:       p.Functions["enqueue"],
-		environment: map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim},
-		access:      s.enqueueAccess(), quotas: true,
+		takes: p.Functions["enqueue"],
+		environment: map[string]string{"STREAMSORT_EVENTS": p.Events,
+			tenantClaimVariable: p.TenantClaim},
+		access: s.enqueueAccess(), quotas: true,
 	})
 	s.put = s.newAlias("EnqueuePutAlias", putAlias,
 		"What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
@@ -110,7 +111,7 @@ func (s *Streamsort) announceEnvironment() map[string]string {
 // addProcess makes process, where there are consumers for it.
 func (s *Streamsort) addProcess() error {
 	p := s.props
-	if !hasSinks(p.Consumers) {
+	if !slices.ContainsFunc(p.Consumers, func(c Consumer) bool { return c.Sink != nil }) {
 		return nil
 	}
 	configured, files, err := s.configureProcess()
@@ -265,9 +266,10 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		ReservedConcurrentExecutions: unlessZero(f.takes.Concurrency),
 		Environment:                  s.environment(f.environment),
 		Role:                         role,
-		Tracing:                      either(*p.Tracing, awslambda.Tracing_ACTIVE, awslambda.Tracing_DISABLED),
-		LogGroup:                     logs,
-		LoggingFormat:                awslambda.LoggingFormat_JSON,
+		Tracing: either(*p.Tracing, awslambda.Tracing_ACTIVE,
+			awslambda.Tracing_DISABLED),
+		LogGroup:      logs,
+		LoggingFormat: awslambda.LoggingFormat_JSON,
 		// Metrics are printed as lines of JSON without a level, which count as INFO: a higher level
 		// here would drop them.
 		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,

@@ -47,9 +47,3 @@ func (s *Streamsort) addTimerMapping() {
 func (s *Streamsort) sendWakeUps() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow([]string{"sqs:SendMessage"}, s.TimerQueue.QueueArn())}
 }
-
-// takeWakeUps: what the timer's event source mapping does under the function's role.
-func (s *Streamsort) takeWakeUps() []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes",
-		"sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())}
-}

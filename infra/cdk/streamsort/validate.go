@@ -63,7 +63,10 @@ func (p Props) validate(id string) error {
 		oneOf(c, "shift", p.Shift, shifts()...)
 	}
 	p.checkTenants(c)
-	p.checkURL(c)
+	if p.FunctionURL && p.hasTenants() {
+		c.fail("functionUrl", "is true, and there are tenants: a function URL knows signatures for IAM and no tokens; "+
+			"write false, and have tenants and producers come by the two HTTP APIs")
+	}
 	p.checkQuotas(c)
 	if key := p.EncryptionKey; key != "" && key != NewKey && !keyARN.MatchString(key) {
 		c.fail("encryptionKey", "is %q; write new, or the ARN of a key, such as arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab (not an alias)", key)

@@ -15,8 +15,8 @@ func (w Workload) Write(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%s by the %s, %s;\nlogs %s, X-Ray %s, consumers gather for %s; dollars a month, us-east-1:\n\n",
 		w.Rate, millions, w.Queues, w.together(),
-		either(w.URL, "function URL", "HTTP API"), order, either(w.AllLogs, "of all calls", "by outcome"),
-		either(w.Tracing, "on", "off"), w.gathers())
+		either(w.URL, "function URL", "HTTP API"), order,
+		either(w.AllLogs, "of all calls", "by outcome"), either(w.Tracing, "on", "off"), w.gathers())
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tX-Ray\tfixed\ttotal\ta million\t")
 	for _, b := range w.Bills() {

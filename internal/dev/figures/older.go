@@ -31,8 +31,8 @@ func olderPut(s *cursor.Store, m cursor.Message) {
 	for end := m.Seq; ; {
 		// One write, as its unconditional put is.
 		if position == 0 {
-			check.Get(store.CreateCursor(ctx,
-				cursor.Cursor{Queue: m.Queue, Settings: cursor.DefaultSettings(), Position: end, Announced: -1}))
+			check.Get(store.CreateCursor(ctx, cursor.Cursor{Queue: m.Queue, Position: end, Announced: -1,
+				Settings: cursor.DefaultSettings()}))
 		} else {
 			moved := cursor.Range{From: position, To: end}
 			check.Get2(store.Move(ctx, m.Queue, moved, position, clock()))

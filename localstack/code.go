@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -44,7 +45,7 @@ func find(templatePath string, f template.Function) (found source, ok bool, err 
 	if filepath.IsAbs(f.Source) {
 		return inFolder(filepath.Clean(f.Source))
 	}
-	for dir := filepath.Dir(templatePath); ; dir = filepath.Dir(dir) {
+	for dir := range upwards(filepath.Dir(templatePath)) {
 		if found, ok, err = inFolder(filepath.Join(dir, filepath.FromSlash(f.Source))); ok || err != nil {
 			return found, ok, err
 		}
@@ -55,8 +56,15 @@ func find(templatePath string, f template.Function) (found source, ok bool, err 
 		if module != nil && builds(module, f.Source) {
 			return source{root: dir, module: module.Module.Mod.Path, pkg: f.Source}, true, nil
 		}
-		if dir == filepath.Dir(dir) {
-			return source{}, false, nil
+	}
+	return source{}, false, nil
+}
+
+// upwards are a folder and those above it.
+func upwards(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(dir) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
 		}
 	}
 }
@@ -66,7 +74,7 @@ func inFolder(folder string) (found source, ok bool, err error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return source{}, false, nil
 	}
-	for dir := folder; ; dir = filepath.Dir(dir) {
+	for dir := range upwards(folder) {
 		module, err := readModule(dir)
 		if err != nil {
 			return source{}, false, err
@@ -76,10 +84,8 @@ func inFolder(folder string) (found source, ok bool, err error) {
 			pkg := "./" + filepath.ToSlash(relative)
 			return source{root: dir, module: module.Module.Mod.Path, pkg: pkg}, err == nil, err
 		}
-		if dir == filepath.Dir(dir) {
-			return source{}, false, nil
-		}
 	}
+	return source{}, false, nil
 }
 
 // readModule reads the go.mod of a folder; nil where it has no such file.
@@ -164,11 +170,10 @@ func listedAsset(templatePath, key string) (string, error) {
 // checkProgram reports a program that does not run on this machine. A script does.
 func checkProgram(path string) error {
 	file, err := elf.Open(path)
-	var other *elf.FormatError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s is not there: the built code has to hold it", path)
-	case errors.As(err, &other), errors.Is(err, io.EOF): // too short for a program
+	case errors.As(err, new(*elf.FormatError)), errors.Is(err, io.EOF): // too short for a program
 		return nil
 	case err != nil:
 		return err

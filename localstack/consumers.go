@@ -83,8 +83,8 @@ func (c *Consumer) function(what string) error {
 			path, handler)
 	case info.IsDir():
 		c.folder, c.runtime = absolute, "provided.al2023"
-		if mains, _ := filepath.Glob(filepath.Join(absolute, "*.go")); len(mains) == 0 ||
-			!inModule(absolute) {
+		mains, _ := filepath.Glob(filepath.Join(absolute, "*.go"))
+		if _, ok, err := inFolder(absolute); len(mains) == 0 || !ok && err == nil {
 			return fmt.Errorf("%s is no package of a Go module: it needs a main.go, and a go.mod (`go mod init`) in it or above it", path)
 		}
 		return nil
@@ -98,12 +98,6 @@ func (c *Consumer) function(what string) error {
 	c.handler = strings.TrimSuffix(filepath.Base(path), ending) + "." + handler
 	_, _, err = interpret.Command(c.runtime, c.handler)
 	return err
-}
-
-// inModule reports whether a go.mod is in a folder or above it.
-func inModule(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, "go.mod"))
-	return err == nil || folder != filepath.Dir(folder) && inModule(filepath.Dir(folder))
 }
 
 // sink is where process delivers to.
@@ -154,18 +148,7 @@ func consumersTemplate(all []Consumer) (*loaded, error) {
 // consumersEnv adds to the functions' variables what process and the sweep know the consumers by.
 // What fails is tried again within seconds, so that an edit of its code shows.
 func consumersEnv(env map[string]string, all []Consumer) (map[string]string, error) {
-	type circuit struct {
-		Probes []string `json:"probes"`
-	}
-	type consumer struct {
-		Name       string   `json:"name"`
-		Prefix     string   `json:"prefix,omitempty"`
-		Retries    []string `json:"retries"`
-		Circuit    circuit  `json:"circuit"`
-		BlockAfter string   `json:"blockAfter"`
-		Sink       any      `json:"sink"`
-	}
-	var list []consumer
+	var list []map[string]any
 	names := map[string]bool{}
 	for _, c := range all {
 		if names[c.Name] {
@@ -176,8 +159,12 @@ func consumersEnv(env map[string]string, all []Consumer) (map[string]string, err
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, consumer{c.Name, c.Prefix, []string{"1s", "2s"}, circuit{[]string{"2s"}},
-			"24h", sink})
+		consumer := map[string]any{"name": c.Name, "retries": []string{"1s", "2s"},
+			"circuit": map[string]any{"probes": []string{"2s"}}, "blockAfter": "24h", "sink": sink}
+		if c.Prefix != "" {
+			consumer["prefix"] = c.Prefix
+		}
+		list = append(list, consumer)
 	}
 	text, err := json.Marshal(map[string]any{"consumers": list})
 	own := map[string]string{

@@ -1,8 +1,10 @@
 package localstack
 
 import (
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,11 +74,9 @@ func (d *doors) serve(at *door, handler http.Handler) {
 
 // close ends all requests and gives the ports back.
 func (d *doors) close() {
-	_ = d.main.listener.Close()
-	_ = d.main.server.Close()
-	for _, other := range d.others {
-		_ = other.listener.Close()
-		_ = other.server.Close()
+	for _, at := range append(slices.Collect(maps.Values(d.others)), d.main) {
+		_ = at.listener.Close()
+		_ = at.server.Close()
 	}
 	d.serving.Wait()
 }
@@ -121,7 +121,7 @@ func (s *Stack) mainHandler(api http.Handler) http.Handler {
 		case len(s.queues) > 0 && strings.HasPrefix(r.Header.Get("X-Amz-Target"), sqsTarget):
 			sqs.ServeHTTP(w, r)
 		case r.Header.Get("X-Amz-Target") != "":
-			refuseService(w, r.Header.Get("X-Amz-Target"))
+			refuseService(w, r)
 		default:
 			api.ServeHTTP(w, r)
 		}
@@ -130,9 +130,10 @@ func (s *Stack) mainHandler(api http.Handler) http.Handler {
 
 // refuseService answers an SDK that calls a service which does not run here. The status is one that
 // SDKs do not repeat.
-func refuseService(w http.ResponseWriter, target string) {
+func refuseService(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Amzn-Errortype", "UnknownOperationException")
 	writeJSON(w, http.StatusBadRequest, map[string]string{
-		"__type": "UnknownOperationException", "message": target + " is not run by this local stack",
+		"__type":  "UnknownOperationException",
+		"message": r.Header.Get("X-Amz-Target") + " is not run by this local stack",
 	})
 }

@@ -27,11 +27,9 @@ func (f *failures) add(queue string, message []byte) {
 	f.all = append(f.all, Failure{queue, time.Now().UTC(), message})
 }
 
-func (f *failures) list() []Failure {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.all)
-}
-
 // Failures are the messages in all queues for failures, oldest first.
-func (s *Stack) Failures() []Failure { return s.failures.list() }
+func (s *Stack) Failures() []Failure {
+	s.failures.mu.Lock()
+	defer s.failures.mu.Unlock()
+	return slices.Clone(s.failures.all)
+}

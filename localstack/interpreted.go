@@ -36,13 +36,11 @@ func codeFolder(templatePath string, f template.Function) (string, error) {
 		_, err := os.ReadDir(source)
 		return source, err
 	}
-	for dir := filepath.Dir(templatePath); ; dir = filepath.Dir(dir) {
+	for dir := range upwards(filepath.Dir(templatePath)) {
 		folder := filepath.Join(dir, source)
 		if _, err := os.ReadDir(folder); err == nil {
 			return folder, nil
 		}
-		if dir == filepath.Dir(dir) {
-			return asset(templatePath, f)
-		}
 	}
+	return asset(templatePath, f)
 }

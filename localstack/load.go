@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -59,23 +60,24 @@ func parse(config Config) ([]*loaded, error) {
 	return all, errors.Join(errs...)
 }
 
-// resolve reads all templates, those that export before those that import. options gives what a
-// template is read with, for its stack and the exports known so far.
-func resolve(all []*loaded, options func(l *loaded, imports map[string]string) (template.Options,
-	error)) error {
+// resolve reads all templates, those that export before those that import.
+func (s *Stack) resolve(ctx context.Context) error {
 	imports := map[string]string{}
-	pending := all
-	for len(pending) > 0 {
+	for pending := s.templates; len(pending) > 0; {
 		var waiting []*loaded
 		var missing []error
 		for _, l := range pending {
-			err := l.read(imports, options)
-			var missed *template.MissingImportError
+			options, err := s.options(ctx, l, imports)
+			if err == nil {
+				l.Template, err = l.doc.Read(options)
+			}
 			switch {
-			case errors.As(err, &missed):
+			case err == nil:
+				maps.Copy(imports, l.Exports)
+			case errors.As(err, new(*template.MissingImportError)):
 				waiting = append(waiting, l)
 				missing = append(missing, fmt.Errorf("%s: %w", l.path, err))
-			case err != nil:
+			default:
 				return fmt.Errorf("%s: %w", l.path, err)
 			}
 		}
@@ -84,19 +86,6 @@ func resolve(all []*loaded, options func(l *loaded, imports map[string]string) (
 		}
 		pending = waiting
 	}
-	return nil
-}
-
-func (l *loaded) read(imports map[string]string,
-	options func(*loaded, map[string]string) (template.Options, error)) error {
-	o, err := options(l, imports)
-	if err != nil {
-		return err
-	}
-	if l.Template, err = l.doc.Read(o); err != nil {
-		return err
-	}
-	maps.Copy(imports, l.Exports)
 	return nil
 }
 

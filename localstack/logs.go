@@ -88,7 +88,11 @@ func (l *logs) tail(function string, n, after int) (lines []string, count int) {
 	return append([]string{}, last[len(last)-n:]...), count
 }
 
-func (l *logs) subscribe(subscriber func(Line)) (cancel func()) {
+// Subscribe calls a function with each line that a function logs from now on, until cancel is
+// called. It is called for one line at a time; while it runs, functions that log wait. All lines of
+// a request come before its answer.
+func (s *Stack) Subscribe(subscriber func(Line)) (cancel func()) {
+	l := s.logs
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id := l.next
@@ -108,11 +112,4 @@ func (l *logs) close() {
 		_ = file.Close()
 		delete(l.files, name)
 	}
-}
-
-// Subscribe calls a function with each line that a function logs from now on, until cancel is
-// called. It is called for one line at a time; while it runs, functions that log wait. All lines of
-// a request come before its answer.
-func (s *Stack) Subscribe(subscriber func(Line)) (cancel func()) {
-	return s.logs.subscribe(subscriber)
 }

@@ -3,6 +3,7 @@ package localstack
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
@@ -24,8 +25,7 @@ type Mapping struct {
 type mapping struct {
 	template.Mapping
 	runner *eventsource.Runner
-	err    error
-	ended  chan struct{} // closed when err is set
+	failed atomic.Pointer[string] // why it has ended
 }
 
 // addMappings makes the runners of all event source mappings.
@@ -48,7 +48,7 @@ func (s *Stack) addMappings() error {
 			if err != nil {
 				return fmt.Errorf("%s: Resources.%s: %w", l.path, m.LogicalID, err)
 			}
-			s.mappings = append(s.mappings, &mapping{Mapping: m, runner: runner, ended: make(chan struct{})})
+			s.mappings = append(s.mappings, &mapping{Mapping: m, runner: runner})
 		}
 	}
 	return nil
@@ -64,9 +64,9 @@ func (s *Stack) invoker(function string) eventsource.Invoke {
 
 // runMapping runs one mapping until ctx ends.
 func (s *Stack) runMapping(ctx context.Context, m *mapping) {
-	defer close(m.ended)
-	if m.err = m.runner.Run(ctx); m.err != nil {
-		s.config.Logger.Error("event source mapping ended", "mapping", m.LogicalID, "error", m.err)
+	if err := m.runner.Run(ctx); err != nil {
+		m.failed.Store(new(err.Error()))
+		s.config.Logger.Error("event source mapping ended", "mapping", m.LogicalID, "error", err)
 	}
 }
 
@@ -76,12 +76,8 @@ func (s *Stack) Mappings() []Mapping {
 	for i, m := range s.mappings {
 		out[i] = Mapping{LogicalID: m.LogicalID, Function: m.Function, Table: m.Table,
 			Stats: m.runner.Stats()}
-		select {
-		case <-m.ended:
-			if m.err != nil {
-				out[i].Failed = m.err.Error()
-			}
-		default:
+		if failed := m.failed.Load(); failed != nil {
+			out[i].Failed = *failed
 		}
 	}
 	return out

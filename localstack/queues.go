@@ -71,9 +71,7 @@ const sqsTarget = "AmazonSQS."
 // serveSQS answers a call of SQS: for a queue that a function reads here, for any other where the
 // other services run.
 func (s *Stack) serveSQS() http.Handler {
-	var others http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refuseService(w, r.Header.Get("X-Amz-Target"))
-	})
+	var others http.Handler = http.HandlerFunc(refuseService)
 	if s.services != nil {
 		if target, err := url.Parse(s.services.Endpoint); err == nil {
 			others = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}

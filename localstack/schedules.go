@@ -27,11 +27,9 @@ func (s *Stack) addSchedules() error {
 // EventBridge does, until ctx ends. The first moment is one period away: nothing is stored, and a
 // moment that passes while the program is down is not made up for.
 func (s *Stack) runSchedule(ctx context.Context, t template.Schedule) {
-	ticker := time.NewTicker(t.Every)
-	defer ticker.Stop()
-	for {
+	for due := time.Tick(t.Every); ; {
 		select {
-		case at := <-ticker.C:
+		case at := <-due:
 			for _, target := range t.Targets {
 				err := s.functions.InvokeAsync(scheduled(t, "aws.events", target, at))
 				if err != nil {

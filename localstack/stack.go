@@ -91,10 +91,7 @@ func (s *Stack) read(ctx context.Context) error {
 			return err
 		}
 	}
-	err = resolve(s.templates, func(l *loaded, imports map[string]string) (template.Options, error) {
-		return s.options(ctx, l, imports)
-	})
-	if err != nil {
+	if err := s.resolve(ctx); err != nil {
 		return err
 	}
 	for _, l := range s.templates {
@@ -190,10 +187,7 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	if s.logs, err = newLogs(s.config.LogDir, s.templates); err != nil {
 		return err
 	}
-	var chaos *lambda.Chaos
-	if s.config.Chaos.Kill != 0 {
-		chaos = lambda.KillRandomly(s.config.Chaos.Kill, s.config.Chaos.Seed)
-	}
+	chaos := lambda.KillRandomly(s.config.Chaos.Kill, s.config.Chaos.Seed)
 	s.functions = lambda.New(lambda.Config{
 		Log: s.logs.add, Unreserved: s.config.Concurrency, Chaos: chaos, OnFailure: s.failures.add,
 		AsyncRetry: s.config.AsyncRetry,
@@ -255,12 +249,10 @@ func (s *Stack) Close() {
 			s.running.Wait()
 			close(ended)
 		}()
-		grace := time.NewTimer(closeGrace)
 		select {
 		case <-ended:
-		case <-grace.C:
+		case <-time.After(closeGrace):
 		}
-		grace.Stop()
 		if s.functions != nil {
 			s.functions.Close()
 		}

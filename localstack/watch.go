@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -31,9 +31,7 @@ type watched struct {
 
 // watch builds and restarts functions whose sources have changed, until ctx ends.
 func (s *Stack) watch(ctx context.Context) {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for {
+	for due := time.Tick(watchEvery); ; {
 		for _, w := range s.watched {
 			if now := fingerprint(w.folders); now != w.seen {
 				w.seen = now
@@ -43,7 +41,7 @@ func (s *Stack) watch(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-due:
 		}
 	}
 }
@@ -153,22 +151,9 @@ const ofThisMachine = `{{if .Module}}{{if or .Module.Main (and .Module.Replace (
 
 // sourceFolders are the folders, and embedded files, on this machine that packages are built from.
 func sourceFolders(ctx context.Context, root string, packages []string) ([]string, error) {
-	command := exec.CommandContext(ctx, "go",
-		slices.Concat([]string{"list", "-e", "-deps", "-f", ofThisMachine}, packages)...)
-	command.Dir = root
-	var said bytes.Buffer
-	command.Stderr = &said
-	out, err := command.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list in %s: %w\n%s", root, err, &said)
-	}
-	var folders []string
-	for line := range strings.Lines(string(out)) {
-		if path := strings.TrimSpace(line); path != "" && !slices.Contains(folders, path) {
-			folders = append(folders, path)
-		}
-	}
-	return folders, nil
+	folders, err := sources.List(ctx, root, ofThisMachine, packages)
+	slices.Sort(folders)
+	return slices.Compact(folders), err
 }
 
 // below are a folder and those in it, but for what others have put there.

@@ -175,15 +175,13 @@ type usageError string
 func (e usageError) Error() string { return string(e) }
 
 func exitOf(err error) int {
-	var usage usageError
-	var request *url.Error
 	var network *net.OpError
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
 		return exitDone
-	case errors.As(err, &usage):
+	case errors.As(err, new(usageError)):
 		return exitUsage
-	case errors.As(err, &request), errors.As(err, &network) && network.Op == "dial":
+	case errors.As(err, new(*url.Error)), errors.As(err, &network) && network.Op == "dial":
 		return exitUnreachable
 	}
 	return exitRefused

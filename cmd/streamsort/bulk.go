@@ -81,8 +81,7 @@ func (m many) request(action, reason, start string) (bulk.Request, error) {
 			return r, usageError("--rate is 0: it must be from 1 to 1000 a second")
 		}
 	}
-	var wrong *invalid.Error
-	if err := r.Validate(); errors.As(err, &wrong) {
+	if wrong, is := errors.AsType[*invalid.Error](r.Validate()); is {
 		return r, usageError("--" + wrong.Field + " " + wrong.Problem)
 	}
 	return r, nil

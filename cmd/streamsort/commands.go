@@ -197,8 +197,7 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 
 // verbOf is what was typed up to the verb, as far as it was understood, of a line that is wrong.
 func verbOf(err error) string {
-	var wrong *kong.ParseError
-	if errors.As(err, &wrong) && wrong.Context.Selected() != nil {
+	if wrong, is := errors.AsType[*kong.ParseError](err); is && wrong.Context.Selected() != nil {
 		return wrong.Context.Selected().FullPath()
 	}
 	return "streamsort"

@@ -271,9 +271,8 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) {
 	defer cancel()
 	check := "table " + def.Name
 	answer, err := on.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &def.Name})
-	var gone *types.ResourceNotFoundException
 	switch {
-	case errors.As(err, &gone):
+	case errors.As(err, new(*types.ResourceNotFoundException)):
 		d.say(check, critical, "is not there: a context of the stack knows its name")
 		return
 	case err != nil:

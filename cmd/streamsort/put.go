@@ -265,8 +265,7 @@ func (p *putting) call(ctx context.Context, batch []numbered) error {
 // notStored reports whether an error says that nothing was stored: not that nobody knows.
 func notStored(err error) bool {
 	var problem *client.Problem
-	var none *client.NoCredentialsError
-	return errors.As(err, &none) ||
+	return errors.As(err, new(*client.NoCredentialsError)) ||
 		errors.As(err, &problem) && !problem.MayPass()
 }
 

@@ -49,10 +49,8 @@ var tableNames = []string{"Messages", "Cursors", "Arrivals", "Consumers", "Queue
 
 // take has the session use the names.
 func (t *queueTables) take(s *session) error {
-	all := maps.Clone(s.Tables)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, s.Tables)
 	for name, table := range t.Table {
 		if !slices.Contains(tableNames, name) {
 			return usageError(fmt.Sprintf("--table is %s=%s: the name must be one of %s", name, table,

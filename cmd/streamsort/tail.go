@@ -67,8 +67,8 @@ func (c *tailCommand) Run(s *session) error {
 			Messages       []json.RawMessage
 		}
 		_, err := s.get("/messages", query, &page)
-		var problem *client.Problem
-		if c.Follow && errors.As(err, &problem) && problem.Code == "no-queue" {
+		problem, is := errors.AsType[*client.Problem](err)
+		if c.Follow && is && problem.Code == "no-queue" {
 			page.Messages, err = nil, nil // it is waited for
 		}
 		if err != nil {

@@ -141,11 +141,10 @@ func (t *tally) rest(stopped error) error {
 // before is what to do about an error that stopped the put, before the same is put again.
 func before(stopped error) string {
 	var left *client.NotTakenError
-	var at *stopError
 	switch {
 	case errors.As(stopped, &left) && left.First.MaxAhead > 0:
 		return "raise maxAhead, or put the missing messages first, and then"
-	case errors.As(stopped, &at):
+	case errors.As(stopped, new(*stopError)):
 		return "fix that line, and put"
 	}
 	return "put"

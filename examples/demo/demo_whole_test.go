@@ -95,7 +95,7 @@ func (v *visitor) Write(text []byte) (int, error) {
 // TestStory: a gap closes, and what is killed or fails comes again under a higher token.
 func TestStory(t *testing.T) {
 	var out bytes.Buffer
-	err := story(t.Context(), &out)
+	err := check.Try(func() { story(t.Context(), &out) })
 	check.Need(t, err == nil, "%v\n%s", err, &out)
 	for _, part := range []string{"a gap: parked", "seq 2 to 3, token 2, attempt 1",
 		"seq 4 to 4, token 4, attempt 2", "seq 5 to 5, token 6, attempt 2"} {

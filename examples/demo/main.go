@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func main() {
@@ -25,7 +27,7 @@ func main() {
 func show(ctx context.Context) error {
 	options, err := fromEnvironment()
 	if err == nil && options.input == "" {
-		err = story(ctx, os.Stdout)
+		err = check.Try(func() { story(ctx, os.Stdout) })
 	}
 	if err != nil {
 		return err

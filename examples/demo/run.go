@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type options struct {
 }
 
 func fromEnvironment() (options, error) {
-	o := options{input: os.Getenv("INPUT"), count: 2000, mode: os.Getenv("MODE")}
+	o := options{input: os.Getenv("INPUT"), count: 2000, mode: cmp.Or(os.Getenv("MODE"), "sync")}
 	for name, on := range map[string]*bool{"CHAOS": &o.chaos, "STAY": &o.stay} {
 		switch value := os.Getenv(name); value {
 		case "", "0":
@@ -47,9 +48,6 @@ func fromEnvironment() (options, error) {
 		default:
 			return o, fmt.Errorf("%s=%s must be 0 or 1", name, value)
 		}
-	}
-	if o.mode == "" {
-		o.mode = "sync"
 	}
 	if o.mode != "sync" && o.mode != "async" {
 		return o, fmt.Errorf("MODE=%s must be sync or async", o.mode)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -35,25 +36,15 @@ var scenes = []scene{
 
 // story shows, message by message, what the rest of the demo does with thousands: what is delivered
 // again comes under a higher token.
-func story(ctx context.Context, out io.Writer) error {
-	root, err := localdb.Root()
-	if err != nil {
-		return err
-	}
-	consumer, err := localstack.ParseConsumer("story=" +
-		filepath.Join(root, "examples", "demo", "story"))
-	if err != nil {
-		return err
-	}
+func story(ctx context.Context, out io.Writer) {
+	folder := filepath.Join(check.Get(localdb.Root()), "examples", "demo", "story")
+	consumer := check.Get(localstack.ParseConsumer("story=" + folder))
 	fmt.Fprintf(out, "==> a gap, a crash and a retry, message by message\n")
 	config := localstack.Config{
 		Consumers: []localstack.Consumer{consumer}, Env: map[string]string{"STREAMSORT_EVENT_BUS": ""},
 		Logger: slog.New(slog.DiscardHandler),
 	}
-	stack, err := localstack.Run(ctx, config)
-	if err != nil {
-		return err
-	}
+	stack := check.Get(localstack.Run(ctx, config))
 	defer stack.Close()
 	batches := make(chan batch, 100)
 	defer stack.Subscribe(func(l localstack.Line) {
@@ -63,40 +54,31 @@ func story(ctx context.Context, out io.Writer) error {
 			batches <- b
 		}
 	})()
-	c, err := client.New(stack.URL())
-	if err != nil {
-		return err
-	}
+	c := check.Get(client.New(stack.URL()))
 	token := 0
 	for _, s := range scenes {
-		results, err := c.Put(ctx,
-			[]json.RawMessage{fmt.Appendf(nil, `{"queue":"story","seq":%d,"body":%q}`, s.seq, s.body)})
-		if err != nil {
-			return err
-		}
+		document := fmt.Appendf(nil, `{"queue":"story","seq":%d,"body":%q}`, s.seq, s.body)
+		results := check.Get(c.Put(ctx, []json.RawMessage{document}))
 		fmt.Fprintf(out, "    in   seq %d, %s: %s\n", s.seq, s.what, results[0].Outcome)
 		for _, want := range s.out {
 			var got batch
 			select {
 			case got = <-batches:
 			case <-ctx.Done():
-				return ctx.Err()
+				check.Must(ctx.Err())
 			case <-time.After(patience):
-				return fmt.Errorf("seq %d did not come out for %v", want[0], patience)
+				check.Must(fmt.Errorf("seq %d did not come out for %v", want[0], patience))
 			}
 			if [3]int{got.from, got.to, got.attempt} != want || got.token <= token {
-				return fmt.Errorf("came out: %+v; want seqs and attempt %v, under a token above %d", got, want,
-					token)
+				check.Must(fmt.Errorf("came out: %+v; want seqs and attempt %v, under a token above %d",
+					got, want, token))
 			}
 			token = got.token
 			fmt.Fprintf(out, "    out  seq %d to %d, token %d, attempt %d\n", got.from, got.to, got.token,
 				got.attempt)
 			if s.body == "hang" && got.attempt == 1 {
-				if err := syscall.Kill(got.pid, syscall.SIGKILL); err != nil {
-					return err
-				}
+				check.Must(syscall.Kill(got.pid, syscall.SIGKILL))
 			}
 		}
 	}
-	return nil
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -63,17 +63,11 @@ func (c *counts) fail(ctx context.Context, tag, word string) (attempt int, err e
 	if err != nil {
 		return 0, err
 	}
-	number, _ := out.Attributes["attempts"].(*types.AttributeValueMemberN)
-	if number == nil {
-		return 0, fmt.Errorf("the item of %s has no number of attempts", word)
+	err = attributevalue.Unmarshal(out.Attributes["attempts"], &attempt)
+	if err == nil && attempt <= failures {
+		err = fmt.Errorf("%s cannot be counted now", word)
 	}
-	if attempt, err = strconv.Atoi(number.Value); err != nil {
-		return 0, err
-	}
-	if attempt <= failures {
-		return attempt, fmt.Errorf("%s cannot be counted now", word)
-	}
-	return attempt, nil
+	return attempt, err
 }
 
 func key(tag, word string) map[string]types.AttributeValue {

@@ -112,12 +112,10 @@ func (s *shardReader) takePoll(p poll, now time.Time) {
 // Local, LATEST is asked of an empty shard, reading goes on at the oldest record there is. A shard
 // that is gone has nothing more to read.
 func (s *shardReader) takePollError(err error, now time.Time) {
-	var expired *types.ExpiredIteratorException
-	var trimmed *types.TrimmedDataAccessException
 	switch {
-	case errors.As(err, &expired):
+	case errors.As(err, new(*types.ExpiredIteratorException)):
 		s.iterator = ""
-	case errors.As(err, &trimmed):
+	case errors.As(err, new(*types.TrimmedDataAccessException)):
 		s.iterator, s.lastRead, s.position = "", "", types.ShardIteratorTypeTrimHorizon
 		s.emptyAt = time.Time{}
 	case isNotFound(err):

@@ -1,7 +1,6 @@
 package eventsource
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -211,11 +211,11 @@ func changesNothing(event map[string]any) bool {
 // batching streams").
 func newRecord(event map[string]any, arrived *time.Time) (*record, error) {
 	change := event["dynamodb"].(map[string]any) // put there by changeOf
-	encoded, err := encode(event)
+	encoded, err := strictjson.Marshal(event)
 	if err != nil {
 		return nil, err
 	}
-	key, err := encode(change["Keys"]) // maps are written with sorted names
+	key, err := strictjson.Marshal(change["Keys"]) // maps are written with sorted names
 	if err != nil {
 		return nil, err
 	}
@@ -227,15 +227,4 @@ func newRecord(event map[string]any, arrived *time.Time) (*record, error) {
 		lane:     hash.Sum64(),
 		json:     encoded,
 	}, nil
-}
-
-// encode writes JSON without escaping <, > and &, which would only make the payload longer.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

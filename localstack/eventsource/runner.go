@@ -205,11 +205,7 @@ func (r *Runner) describe(ctx context.Context) ([]types.Shard, error) {
 
 // errorPause is the pause after a number of errors in a row.
 func (r *Runner) errorPause(failures int) time.Duration {
-	pause := idlePollInterval
-	for ; failures > 1 && pause < maxErrorPause; failures-- {
-		pause *= 2
-	}
-	return min(pause, maxErrorPause)
+	return min(idlePollInterval<<min(failures-1, 10), maxErrorPause)
 }
 
 // lanes makes the lanes of a shard.
@@ -228,6 +224,5 @@ func (r *Runner) lanes(shardID string) []*lane {
 }
 
 func isNotFound(err error) bool {
-	var notFound *types.ResourceNotFoundException
-	return errors.As(err, &notFound)
+	return errors.As(err, new(*types.ResourceNotFoundException))
 }

@@ -94,7 +94,11 @@ type call struct {
 func (c call) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, c.maxBody))
 	if err != nil {
-		bodyProblem(w, err)
+		if errors.As(err, new(*http.MaxBytesError)) {
+			problem(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
+		} else { // it was cut off
+			problem(w, http.StatusBadRequest, "Bad Request")
+		}
 		return
 	}
 	answer, err := c.reply(r, body)
@@ -135,16 +139,6 @@ func (c call) reply(r *http.Request, body []byte) (answer reply, err error) {
 		answer.header.Set(c.idHeader, response.RequestID)
 	}
 	return answer, err
-}
-
-// bodyProblem answers for a body that was not read: too long, or cut off.
-func bodyProblem(w http.ResponseWriter, err error) {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		problem(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
-		return
-	}
-	problem(w, http.StatusBadRequest, "Bad Request")
 }
 
 // stage is the stage that a path's first part names, and the path behind it; else $default and the

@@ -44,8 +44,7 @@ func (i *invoker) invoke(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if request.Payload, err = io.ReadAll(http.MaxBytesReader(w, r.Body,
 		lambda.MaxPayload)); err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		if errors.As(err, new(*http.MaxBytesError)) {
 			err = lambda.ErrTooLarge
 		}
 		i.fail(w, err)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,10 +99,7 @@ var errScope = errors.New("the token has none of the route's scopes")
 // APIs with JWT authorizers", API Gateway Developer Guide): signed with RSA by a key of the issuer,
 // for one of the audiences, in its time, with one of the scopes where there are any.
 func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, error) {
-	token := r.Header.Get("Authorization")
-	if rest, ok := strings.CutPrefix(token, "Bearer "); ok {
-		token = rest
-	}
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	signed, err := jose.ParseSigned(token,
 		[]jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512})
 	if err != nil || len(signed.Signatures) != 1 {
@@ -124,10 +122,7 @@ func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, 
 	if err := checkClaims(claims, want, now); err != nil {
 		return nil, err
 	}
-	scopes := words(claims["scope"])
-	if claims["scope"] == nil {
-		scopes = words(claims["scp"])
-	}
+	scopes := words(cmp.Or(claims["scope"], claims["scp"]))
 	if len(want.Scopes) > 0 && !slices.ContainsFunc(want.Scopes, func(s string) bool {
 		return slices.Contains(scopes, s)
 	}) {
@@ -148,10 +143,7 @@ func checkClaims(claims map[string]any, want template.JWT, now time.Time) error 
 	if claims["iss"] != want.Issuer {
 		return fmt.Errorf("the issuer is %v, and not %s", claims["iss"], want.Issuer)
 	}
-	audience := claims["aud"]
-	if audience == nil {
-		audience = claims["client_id"]
-	}
+	audience := cmp.Or(claims["aud"], claims["client_id"])
 	if !slices.ContainsFunc(words(audience), func(a string) bool {
 		return slices.Contains(want.Audience, a)
 	}) {

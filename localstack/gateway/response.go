@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -35,21 +36,22 @@ func newReply(payload []byte, contentType string) (reply, error) {
 		return reply{}, err
 	}
 	r := reply{status: status, header: http.Header{"Content-Type": {contentType}}}
-	if err := r.readHeaders(fields["headers"]); err != nil {
+	var headers map[string]any
+	var body string
+	var encoded bool
+	for name, into := range map[string]any{"headers": &headers, "cookies": &r.cookies, "body": &body,
+		"isBase64Encoded": &encoded} {
+		if fields[name] == nil {
+			continue
+		}
+		if err := json.Unmarshal(fields[name], into); err != nil {
+			return reply{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := r.setHeaders(headers); err != nil {
 		return reply{}, err
 	}
-	if err := optional(fields["cookies"], &r.cookies); err != nil {
-		return reply{}, fmt.Errorf("cookies: %w", err)
-	}
-	var body string
-	if err := optional(fields["body"], &body); err != nil {
-		return reply{}, fmt.Errorf("body: %w", err)
-	}
 	r.body = []byte(body)
-	var encoded bool
-	if err := optional(fields["isBase64Encoded"], &encoded); err != nil {
-		return reply{}, fmt.Errorf("isBase64Encoded: %w", err)
-	}
 	if encoded {
 		if r.body, err = base64.StdEncoding.DecodeString(body); err != nil {
 			return reply{}, fmt.Errorf("body: %w", err)
@@ -69,13 +71,6 @@ func inferred(payload []byte) reply {
 		body: body}
 }
 
-func optional(raw json.RawMessage, into any) error {
-	if raw == nil {
-		return nil
-	}
-	return json.Unmarshal(raw, into)
-}
-
 // statusCode takes a number, or a number in a string.
 func statusCode(raw json.RawMessage) (int, error) {
 	status, err := strconv.Atoi(string(bytes.Trim(raw, `"`)))
@@ -89,11 +84,7 @@ func statusCode(raw json.RawMessage) (int, error) {
 var ownHeaders = map[string]bool{"Connection": true, "Content-Length": true,
 	"Transfer-Encoding": true}
 
-func (r *reply) readHeaders(raw json.RawMessage) error {
-	var values map[string]any
-	if err := optional(raw, &values); err != nil {
-		return fmt.Errorf("headers: %w", err)
-	}
+func (r *reply) setHeaders(values map[string]any) error {
 	for name, value := range values {
 		switch value.(type) {
 		case string, bool, float64:
@@ -108,9 +99,7 @@ func (r *reply) readHeaders(raw json.RawMessage) error {
 }
 
 func (r reply) write(w http.ResponseWriter) {
-	for name, values := range r.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), r.header)
 	for _, cookie := range r.cookies {
 		w.Header().Add("Set-Cookie", cookie)
 	}

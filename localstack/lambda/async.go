@@ -64,11 +64,9 @@ func tryAsync(ctx context.Context, retry time.Duration, retries int, maxAge time
 		if time.Since(begun)+wait > maxAge {
 			return last, attempts, "EventAgeExceeded"
 		}
-		timer := time.NewTimer(wait)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			timer.Stop()
 			return last, attempts, ""
 		}
 	}

@@ -23,25 +23,19 @@ func KillRandomly(rate float64, seed uint64) *Chaos {
 	return &Chaos{rate: rate, random: rand.New(rand.NewPCG(seed, 0x5eed))}
 }
 
-// kill is the end that chaos has planned for one request; nil for none.
-type kill struct {
-	due   <-chan time.Time
-	timer *time.Timer
-}
-
 // plan decides about one request. A third of those that are hit dies as it begins, a third at a
-// moment within the function's usual time, and a third when the answer is there.
-func (f *function) plan() *kill {
+// moment within the function's usual time, and a third when the answer is there. Nil is of one that
+// is not hit.
+func (f *function) plan() <-chan time.Time {
 	c := f.service.config.Chaos
-	none := &kill{}
 	if c == nil {
-		return none
+		return nil
 	}
 	c.mu.Lock()
 	hit, moment := c.random.Float64() < c.rate, 3*c.random.Float64()
 	c.mu.Unlock()
 	if !hit {
-		return none
+		return nil
 	}
 	var after time.Duration
 	switch {
@@ -52,15 +46,5 @@ func (f *function) plan() *kill {
 		after = time.Duration((moment - 1) * float64(f.mean))
 		f.mu.Unlock()
 	}
-	timer := time.NewTimer(after)
-	return &kill{due: timer.C, timer: timer}
-}
-
-// planned reports whether the request is to be killed at the latest when it answers.
-func (k *kill) planned() bool { return k.timer != nil }
-
-func (k *kill) stop() {
-	if k.timer != nil {
-		k.timer.Stop()
-	}
+	return time.After(after)
 }

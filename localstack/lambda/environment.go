@@ -67,8 +67,6 @@ func (e *environment) close() {
 // answered with where that does not happen.
 func (e *environment) initialise(inv *invocation) *answer {
 	limit := initLimit + e.function.Timeout
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case e.poll = <-e.polls:
 		e.mu.Lock()
@@ -84,7 +82,7 @@ func (e *environment) initialise(inv *invocation) *answer {
 		default:
 			return exited(inv.id, e.process.state)
 		}
-	case <-timer.C:
+	case <-time.After(limit):
 		return timedOut(inv.id, limit)
 	case <-e.function.service.ctx.Done():
 		return exited(inv.id, "stopped")
@@ -96,24 +94,20 @@ func (e *environment) initialise(inv *invocation) *answer {
 // no more.
 func (e *environment) run(inv *invocation) answer {
 	inv.deadline = time.Now().Add(inv.timeout)
-	timer := time.NewTimer(inv.timeout)
-	defer timer.Stop()
-	chaos := e.function.plan()
-	defer chaos.stop()
-
+	over, killed := time.After(inv.timeout), e.function.plan()
 	e.setCurrent(inv)
 	e.process.output.clearTail()
 	e.process.resume()
 	e.poll.reply <- inv
 	e.poll = nil
-	got := e.await(inv, timer, chaos)
+	got := e.await(inv, over, killed)
 	e.setCurrent(nil)
 	switch {
 	case got.final:
 		e.process.kill()
 		e.poll = nil
 	case e.poll == nil:
-		e.awaitPoll(timer)
+		e.awaitPoll(over)
 	}
 	if e.poll != nil {
 		e.process.freeze()
@@ -128,11 +122,13 @@ type outcome struct {
 	final bool
 }
 
-func (e *environment) await(inv *invocation, timer *time.Timer, chaos *kill) outcome {
+// await waits for the answer, until the time is over. Where killed is not nil, the process is
+// killed when it says so, and at the latest when it has answered.
+func (e *environment) await(inv *invocation, over, killed <-chan time.Time) outcome {
 	for {
 		select {
 		case a := <-e.answers:
-			if chaos.planned() {
+			if killed != nil {
 				return outcome{*e.killed(inv), true}
 			}
 			return outcome{*a, false}
@@ -142,11 +138,11 @@ func (e *environment) await(inv *invocation, timer *time.Timer, chaos *kill) out
 			} else { // its connection broke before it had the request
 				p.reply <- inv
 			}
-		case <-chaos.due:
+		case <-killed:
 			return outcome{*e.killed(inv), true}
 		case <-e.process.exited:
 			return outcome{*exited(inv.id, e.process.state), true}
-		case <-timer.C:
+		case <-over:
 			a := timedOut(inv.id, inv.timeout)
 			e.function.service.config.Log(e.function.Name,
 				fmt.Sprintf("%s %s Task timed out after %.2f seconds",
@@ -168,12 +164,12 @@ func (e *environment) killed(inv *invocation) *answer {
 }
 
 // awaitPoll waits until the runtime, which has answered, asks for work again.
-func (e *environment) awaitPoll(timer *time.Timer) {
+func (e *environment) awaitPoll(over <-chan time.Time) {
 	select {
 	case e.poll = <-e.polls:
 		return
 	case <-e.process.exited:
-	case <-timer.C:
+	case <-over:
 	case <-e.function.service.ctx.Done():
 	}
 	e.process.kill()

@@ -25,7 +25,7 @@ func TestAwaitAnsweredAndAsked(t *testing.T) {
 		e.answers <- &answer{payload: []byte("done")}
 		next := &poll{reply: make(chan *invocation, 1)}
 		e.polls <- next
-		got := e.await(inv, timer, &kill{})
+		got := e.await(inv, timer.C, nil)
 		check.Need(t, !got.final && string(got.payload) == "done", "outcome %+v", got)
 		check.Need(t, len(next.reply) == 0, "the request was given again")
 		check.Need(t, e.poll == next || len(e.polls) != 0, "the question for more is lost")

@@ -3,6 +3,7 @@ package lambda
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -220,9 +221,7 @@ func (f *function) variables(runtimeAPI, stream string) []string {
 	if f.LogLevel != "" {
 		vars["AWS_LAMBDA_LOG_LEVEL"] = f.LogLevel
 	}
-	for name, value := range f.Env {
-		vars[name] = value
-	}
+	maps.Copy(vars, f.Env)
 	list := make([]string, 0, len(vars))
 	for name, value := range vars {
 		list = append(list, name+"="+value)

@@ -148,15 +148,12 @@ func (q *Queue) receive(ctx context.Context) []message {
 		if len(batch) > 0 {
 			return batch
 		}
-		timer := time.NewTimer(next)
 		select {
-		case <-timer.C:
+		case <-time.After(next):
 		case <-q.wake:
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
 		}
-		timer.Stop()
 	}
 }
 

@@ -1,6 +1,8 @@
 package template
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -120,10 +122,9 @@ func (r *reader) authorizer(id, _ string, p *props) {
 		p.bad("IdentitySource", "must be %s alone", tokenSource)
 	}
 	a := jwtAuthorizer{api: p.need("ApiId")}
-	if token := p.object("JwtConfiguration"); token != nil {
+	if !p.within("JwtConfiguration", func(token *props) {
 		a.Issuer, a.Audience = token.need("Issuer"), token.texts("Audience")
-		token.done()
-	} else {
+	}) {
 		p.bad("JwtConfiguration", "is missing")
 	}
 	r.authorizers[id] = a
@@ -152,30 +153,14 @@ func (r *reader) permission(_, _ string, p *props) {
 
 // mayInvoke reports whether a permission lets a service invoke a function for one source.
 func (r *reader) mayInvoke(function, principal, sourceARN string) bool {
-	for _, p := range r.permissions {
-		if p.function == function && p.principal == principal &&
-			(p.sourceARN == "" || like(p.sourceARN, sourceARN)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.permissions, func(p permission) bool {
+		return p.function == function && p.principal == principal &&
+			(p.sourceARN == "" || like(p.sourceARN, sourceARN))
+	})
 }
 
 // like matches text against a pattern in which each * stands for any text, as ArnLike does.
 func like(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	rest, ok := strings.CutPrefix(text, first)
-	if !ok {
-		return false
-	}
-	for _, part := range parts[1 : len(parts)-1] {
-		if _, rest, ok = strings.Cut(rest, part); !ok {
-			return false
-		}
-	}
-	return strings.HasSuffix(rest, last)
+	expression := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, "(?s:.*)")
+	return regexp.MustCompile("^" + expression + "$").MatchString(text)
 }

@@ -99,21 +99,14 @@ func (r *reader) function(id, physical string, p *props) {
 	f.Runtime = runtimeOf(p, f.Handler)
 	r.code(&f, p.object("Code"))
 	f.Files = r.files(id)
-	if environment := p.object("Environment"); environment != nil {
-		f.Env = environment.strings("Variables")
-		environment.done()
-	}
+	p.within("Environment", func(p *props) { f.Env = p.strings("Variables") })
 	f.LogFormat = "Text"
-	if logging := p.object("LoggingConfig"); logging != nil {
+	p.within("LoggingConfig", func(logging *props) {
 		logging.ignore("LogGroup", "SystemLogLevel")
 		f.LogFormat = logging.oneOf("LogFormat", "Text", "Text", "JSON")
 		f.LogLevel = logging.text("ApplicationLogLevel", "")
-		logging.done()
-	}
-	if letters := p.object("DeadLetterConfig"); letters != nil {
-		f.Async.OnFailure = queueOf(letters, "TargetArn")
-		letters.done()
-	}
+	})
+	p.within("DeadLetterConfig", func(p *props) { f.Async.OnFailure = queueOf(p, "TargetArn") })
 	r.template.Functions = append(r.template.Functions, f)
 }
 
@@ -174,18 +167,11 @@ func queueOf(p *props, property string) string {
 }
 
 // failureQueue is the queue of a DestinationConfig.
-func failureQueue(p *props) string {
-	destinations := p.object("DestinationConfig")
-	if destinations == nil {
-		return ""
-	}
-	defer destinations.done()
-	onFailure := destinations.object("OnFailure")
-	if onFailure == nil {
-		return ""
-	}
-	defer onFailure.done()
-	return queueOf(onFailure, "Destination")
+func failureQueue(p *props) (queue string) {
+	p.within("DestinationConfig", func(p *props) {
+		p.within("OnFailure", func(p *props) { queue = queueOf(p, "Destination") })
+	})
+	return queue
 }
 
 func (r *reader) mapping(id, physical string, p *props) {
@@ -239,17 +225,12 @@ func reportsFailures(p *props) bool {
 	return len(kinds) > 0
 }
 
-func filters(p *props) []string {
-	criteria := p.object("FilterCriteria")
-	if criteria == nil {
-		return nil
-	}
-	defer criteria.done()
-	var patterns []string
-	for _, filter := range criteria.objects("Filters") {
-		patterns = append(patterns, filter.need("Pattern"))
-		filter.done()
-	}
+func filters(p *props) (patterns []string) {
+	p.within("FilterCriteria", func(criteria *props) {
+		for _, filter := range criteria.objects("Filters") {
+			patterns = append(patterns, filter.need("Pattern"))
+		}
+	})
 	return patterns
 }
 

@@ -2,6 +2,8 @@ package template
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -69,10 +71,8 @@ func (p *props) need(name string) string {
 // oneOf is a string out of a few.
 func (p *props) oneOf(name, otherwise string, allowed ...string) string {
 	s := p.text(name, otherwise)
-	for _, a := range allowed {
-		if s == a {
-			return s
-		}
+	if slices.Contains(allowed, s) {
+		return s
 	}
 	p.bad(name, "must be one of %s, not %q", strings.Join(allowed, ", "), s)
 	return otherwise
@@ -122,19 +122,31 @@ func (p *props) object(name string) *props {
 	return newProps(join(p.path, name), object, p.problems)
 }
 
-// objects is a list of objects.
-func (p *props) objects(name string) []*props {
-	var out []*props
-	for i, entry := range p.list(name) {
-		object, ok := entry.(map[string]any)
-		at := fmt.Sprintf("%s[%d]", name, i)
-		if !ok {
-			p.bad(at, "must be an object")
-			continue
-		}
-		out = append(out, newProps(join(p.path, at), object, p.problems))
+// within has all properties of an object taken. It reports whether the object is there.
+func (p *props) within(name string, take func(*props)) bool {
+	object := p.object(name)
+	if object != nil {
+		take(object)
+		object.done()
 	}
-	return out
+	return object != nil
+}
+
+// objects has those of each object of a list taken, all of them.
+func (p *props) objects(name string) iter.Seq2[int, *props] {
+	return func(yield func(int, *props) bool) {
+		for i, entry := range p.list(name) {
+			object, ok := entry.(map[string]any)
+			at := fmt.Sprintf("%s[%d]", name, i)
+			if !ok {
+				p.bad(at, "must be an object")
+				continue
+			}
+			taken := newProps(join(p.path, at), object, p.problems)
+			yield(i, taken) // nobody leaves before the last
+			taken.done()
+		}
+	}
 }
 
 func (p *props) texts(name string) []string {

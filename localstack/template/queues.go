@@ -52,9 +52,8 @@ func (r *reader) queueMapping(id, physical, queue string, p *props) {
 		BatchSize:               p.integer("BatchSize", 10, 1, 10),
 		ReportBatchItemFailures: reportsFailures(p),
 	}
-	if scaling := p.object("ScalingConfig"); scaling != nil {
-		m.Concurrency = scaling.integer("MaximumConcurrency", 0, 2, 1000)
-		scaling.done()
-	}
+	p.within("ScalingConfig", func(p *props) {
+		m.Concurrency = p.integer("MaximumConcurrency", 0, 2, 1000)
+	})
 	r.template.Readers = append(r.template.Readers, m)
 }

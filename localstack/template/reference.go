@@ -93,53 +93,47 @@ func (r *resolver) attribute(path, id, name string) string {
 func (r *resolver) attributeOf(typ, id, physical, name string) string {
 	switch typ {
 	case "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable":
-		return pick(name, "", physical, "Arn", arn("dynamodb", "table/"+physical), "StreamArn",
-			StreamARN(physical))
+		return values{"": physical, "Arn": arn("dynamodb", "table/"+physical),
+			"StreamArn": StreamARN(physical)}[name]
 	case "AWS::Lambda::Function":
-		return pick(name, "", physical, "Arn", FunctionARN(physical))
+		return values{"": physical, "Arn": FunctionARN(physical)}[name]
 	case "AWS::Lambda::Version", "AWS::Lambda::Alias":
 		qualifier := "1"
 		if typ == "AWS::Lambda::Alias" {
 			qualifier = r.property(id, "Name")
 		}
 		qualified := FunctionARN(FunctionName(r.property(id, "FunctionName"))) + ":" + qualifier
-		return pick(name, "", qualified, "FunctionArn", qualified, "AliasArn", qualified, "Version",
-			qualifier)
+		return values{"": qualified, "FunctionArn": qualified, "AliasArn": qualified,
+			"Version": qualifier}[name]
 	case "AWS::Lambda::Url":
 		if name == "FunctionUrl" {
 			return r.endpoint(id) + "/"
 		}
 		function := FunctionARN(FunctionName(r.property(id, "TargetFunctionArn")))
-		return pick(name, "", function, "FunctionArn", function)
+		return values{"": function, "FunctionArn": function}[name]
 	case "AWS::Lambda::EventSourceMapping":
-		return pick(name, "", UUID(physical), "Id", UUID(physical))
+		return values{"": UUID(physical), "Id": UUID(physical)}[name]
 	case "AWS::ApiGatewayV2::Api":
 		if name == "ApiEndpoint" {
 			return r.endpoint(id)
 		}
-		return pick(name, "", apiID(physical), "ApiId", apiID(physical))
+		return values{"": apiID(physical), "ApiId": apiID(physical)}[name]
 	case "AWS::ApiGatewayV2::Stage":
-		return pick(name, "", physical)
+		return values{"": physical}[name]
 	case "AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Authorizer", "AWS::ApiGatewayV2::Route":
-		return pick(name, "", id, strings.TrimPrefix(typ, "AWS::ApiGatewayV2::")+"Id", id)
+		return values{"": id, strings.TrimPrefix(typ, "AWS::ApiGatewayV2::") + "Id": id}[name]
 	case "AWS::Events::Rule":
-		return pick(name, "", physical, "Arn", arn("events", "rule/"+physical))
+		return values{"": physical, "Arn": arn("events", "rule/"+physical)}[name]
 	case "AWS::SQS::Queue":
 		url := "https://sqs." + Region + "." + urlSuffix + "/" + Account + "/" + physical
-		return pick(name, "", url, "QueueUrl", url, "QueueName", physical, "Arn", arn("sqs", physical))
+		return values{"": url, "QueueUrl": url, "QueueName": physical,
+			"Arn": QueueARN(physical)}[name]
 	}
 	return ignoredAttribute(typ, physical, name)
 }
 
-// pick is the value that stands behind name in a list of name, value, ….
-func pick(name string, pairs ...string) string {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i] == name {
-			return pairs[i+1]
-		}
-	}
-	return ""
-}
+// values are those of a type's attributes, by their names: that of Ref has none.
+type values map[string]string
 
 // ignoredAttribute gives a resource without local meaning a name and ARNs of the right shape, so
 // that values that mention it (a policy, an output) can be read.

@@ -41,7 +41,6 @@ func (r *reader) rule(id, physical string, p *props) {
 		target.ignore("DeadLetterConfig", "Id", "RetryPolicy", "RoleArn")
 		s.Targets = append(s.Targets,
 			Target{Function: scheduled(target), Input: target.text("Input", "")})
-		target.done()
 	}
 	r.template.Schedules = append(r.template.Schedules, s)
 }

@@ -27,19 +27,17 @@ func (r *reader) table(id, physical string, p *props) {
 	}
 	t.Partition, t.Sort = keys(p, types)
 	t.Index = index(p, types)
-	if stream := p.object("StreamSpecification"); stream != nil {
+	p.within("StreamSpecification", func(stream *props) {
 		stream.ignore("StreamEnabled", "ResourcePolicy")
 		t.Stream = table.StreamView(stream.oneOf("StreamViewType", string(table.NewAndOldImages),
 			string(table.KeysOnly), string(table.NewImage), string(table.OldImage),
 			string(table.NewAndOldImages)))
-		stream.done()
-	}
-	if ttl := p.object("TimeToLiveSpecification"); ttl != nil {
+	})
+	p.within("TimeToLiveSpecification", func(ttl *props) {
 		if name := ttl.need("AttributeName"); ttl.boolean("Enabled", true) {
 			t.TTL = name
 		}
-		ttl.done()
-	}
+	})
 	r.template.Tables = append(r.template.Tables, t)
 }
 
@@ -51,14 +49,10 @@ func index(p *props, types map[string]table.KeyType) (made table.Index) {
 			"WriteProvisionedThroughputSettings", "ContributorInsightsSpecification")
 		made.Name = entry.need("IndexName")
 		made.Partition, made.Sort = keys(entry, types)
-		if projection := entry.object("Projection"); projection != nil {
-			projection.oneOf("ProjectionType", "", "KEYS_ONLY")
-			projection.done()
-		}
+		entry.within("Projection", func(p *props) { p.oneOf("ProjectionType", "", "KEYS_ONLY") })
 		if i > 0 {
 			entry.bad("IndexName", "is a second index: tables with more than one are not run")
 		}
-		entry.done()
 	}
 	return made
 }
@@ -68,7 +62,6 @@ func attributeTypes(p *props) map[string]table.KeyType {
 	for _, attribute := range p.objects("AttributeDefinitions") {
 		types[attribute.need("AttributeName")] = table.KeyType(attribute.oneOf("AttributeType", "S", "S",
 			"N", "B"))
-		attribute.done()
 	}
 	return types
 }
@@ -88,7 +81,6 @@ func keys(p *props, types map[string]table.KeyType) (partition, sort table.Key) 
 			entry.bad("KeyType", "stands twice in the schema")
 		}
 		*into = key
-		entry.done()
 	}
 	if partition.Name == "" {
 		p.bad("KeySchema", "must have a HASH key")

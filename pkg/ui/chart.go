@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,9 +47,7 @@ func drawChart(title string, times []time.Time, all ...series) chart {
 	c.From = times[0]
 	top := 1.0
 	for _, s := range all {
-		for _, v := range s.values {
-			top = max(top, v)
-		}
+		top = max(top, slices.Max(s.values))
 	}
 	c.Top = figure(top)
 	began, took := times[0], times[len(times)-1].Sub(times[0]).Seconds()

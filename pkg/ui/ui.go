@@ -127,15 +127,11 @@ type frame struct {
 }
 
 func (u *UI) show(w http.ResponseWriter, r *http.Request) {
-	name := strings.TrimPrefix(r.URL.Path, "/")
-	if name == "" {
-		name = "overview"
-	}
+	name := cmp.Or(strings.TrimPrefix(r.URL.Path, "/"), "overview")
 	query := r.URL.Query()
 	f := u.frame(name, query)
 	content, err := u.load(r.Context(), name, query)
-	var to elsewhere
-	if errors.As(err, &to) {
+	if to, is := errors.AsType[elsewhere](err); is {
 		seeOther(w, string(to))
 		return
 	}

@@ -71,13 +71,12 @@ func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, hook := e.of(queue)
-	timer := time.NewTimer(answer.after)
-	defer timer.Stop()
+	due := time.After(answer.after)
 	if answer.never {
-		timer.Stop()
+		due = nil
 	}
 	select {
-	case <-timer.C:
+	case <-due:
 	case <-r.Context().Done():
 		return
 	}

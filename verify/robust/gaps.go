@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -41,9 +42,7 @@ func gaps(ctx context.Context, w *world) {
 	s.network.disturb(true)
 	err := check.Try(func() { s.openAndFill(ctx, waiting, missing) })
 	s.network.disturb(false)
-	if failed := stop(); err == nil {
-		err = failed
-	}
+	err = cmp.Or(err, stop())
 	s.report()
 	check.Must(err)
 }

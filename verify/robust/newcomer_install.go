@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/dev/cdkcli"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
 )
@@ -45,44 +46,33 @@ func (n *newcomer) version(ctx context.Context) {
 	}
 }
 
-// synth makes an app of the CDK with the construct, whose stack has a consumer in Go, and has the
-// CDK's command write its template.
+// synth has the CDK's command write the template of examples/shop, which has a consumer in Go.
 func (n *newcomer) synth(ctx context.Context) {
-	for to, from := range map[string]string{"app": "verify/robust/testdata/app",
-		"app/consumer": "examples/shop/consumer"} {
-		check.Must(os.CopyFS(filepath.Join(n.dir, to),
-			os.DirFS(filepath.Join(n.Root, filepath.FromSlash(from)))))
-	}
-	cdk := n.commandOfTheCDK()
+	shop, app := filepath.Join(n.Root, "examples", "shop"), filepath.Join(n.dir, "app")
+	check.Must(os.CopyFS(filepath.Join(app, "consumer"), os.DirFS(filepath.Join(shop, "consumer"))))
+	text := check.Get(os.ReadFile(filepath.Join(shop, "main.go")))
+	check.Must(os.WriteFile(filepath.Join(app, "main.go"), text, 0o600))
+	cdk := "aws-cdk@" + check.Get(cdkcli.Pinned(n.Root))
 	tools := []string{"go", "get", "-tool"} // as the doc comment of streamsort.Build says
 	mains := check.Get(filepath.Glob(filepath.Join(n.Root, "functions", "*", "main.go")))
 	for _, main := range mains {
 		tools = append(tools, modproxy.Root+"/functions/"+filepath.Base(filepath.Dir(main))+"@"+
 			n.release.Version)
 	}
-	n.all(ctx, filepath.Join(n.dir, "app"),
+	n.all(ctx, app,
 		[]string{"go", "mod", "init", "example.com/app"},
 		tools,
 		[]string{"go", "get", modproxy.Root + "/infra/cdk@" + n.release.Version},
 		[]string{"go", "mod", "tidy"},
 		[]string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error",
 			cdk},
-		[]string{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run ."},
+		[]string{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run .",
+			"-c", "architecture=" + runtime.GOARCH},
 	)
 	n.Print("a template of %d KB", check.Get(os.Stat(n.template())).Size()/1000)
 }
 
 // template is where the CDK's command writes that of the app.
 func (n *newcomer) template() string {
-	return filepath.Join(n.dir, "app", "cdk.out", "App.template.json")
-}
-
-// commandOfTheCDK is the package of npm that has it, in the version that this repository uses.
-func (n *newcomer) commandOfTheCDK() string {
-	text := check.Get(os.ReadFile(filepath.Join(n.Root, "infra", "cdk", "package.json")))
-	var document struct {
-		DevDependencies map[string]string `json:"devDependencies"`
-	}
-	check.Must(json.Unmarshal(text, &document))
-	return "aws-cdk@" + document.DevDependencies["aws-cdk"]
+	return filepath.Join(n.dir, "app", "cdk.out", "Shop.template.json")
 }

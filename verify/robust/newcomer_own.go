@@ -56,9 +56,9 @@ func (n *newcomer) own(ctx context.Context, language string, environ []string, m
 	n.streamsort(ctx, "put", filepath.Join(language, "messages.ndjson"), "--url", n.url)
 	var lines []string
 	check.Must(n.wait(2, "messages are in the function").Until(ctx,
-		func(ctx context.Context) (_ int, _ string, err error) {
-			lines, err = n.log(ctx, "orders")
-			return len(lines), "", err
+		func(ctx context.Context) (int, string, error) {
+			lines = n.log(ctx, "orders")
+			return len(lines), "", nil
 		}))
 	if want := []string{"orders 1: 1200 cents", "orders 2: 250 cents"}; !slices.Equal(lines, want) {
 		check.Must(fmt.Errorf("it logs %q, want %q", lines, want))

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,9 +93,8 @@ func (n *newcomer) booked(ctx context.Context) {
 	var seqs []int
 	check.Must(n.wait(newcomerMessages, "messages are booked").Until(ctx,
 		func(ctx context.Context) (int, string, error) {
-			lines, err := n.log(ctx, "books")
 			seqs = nil
-			for _, line := range lines {
+			for _, line := range n.log(ctx, "books") {
 				if strings.Contains(line, "booked") {
 					var seq int
 					_, at, _ := strings.Cut(line, "seq=")
@@ -107,28 +104,15 @@ func (n *newcomer) booked(ctx context.Context) {
 					seqs = append(seqs, seq)
 				}
 			}
-			return len(seqs), "", err
+			return len(seqs), "", nil
 		}))
 	eachOnce(seqs)
 }
 
 // log returns the lines that a function has logged.
-func (n *newcomer) log(ctx context.Context, function string) ([]string, error) {
-	address := n.url + "/_streamsort/logs?lines=1000&function=" + function
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(response.Status)
-	}
-	var lines []string
-	return lines, json.NewDecoder(response.Body).Decode(&lines)
+func (n *newcomer) log(ctx context.Context, function string) []string {
+	said := n.streamsort(ctx, "logs", function, "--url", n.url)
+	return strings.FieldsFunc(said, func(r rune) bool { return r == '\n' })
 }
 
 // eachOnce ends the scenario where these are not all messages in their order, each once.

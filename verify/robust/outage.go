@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,21 +67,22 @@ func outage(ctx context.Context, w *world) {
 
 	r := outageResult{queues: w.number("QUEUES"), tries: s.tries(toldAfter)}
 	began, least := time.Now(), time.Duration(w.values["MINUTES"])*time.Minute/factor
-	watch := w.During(ctx, func(ctx context.Context) error { return r.circuit.watch(ctx, store) })
+	look := func(ctx context.Context) error { return r.circuit.look(ctx, store) }
+	watch := w.During(ctx, func(ctx context.Context) error {
+		return each(ctx, 100*time.Millisecond, look)
+	})
 	check.Must(w.SendAll(ctx, 4, 100, twoOfEach(r.queues)))
 	check.Must(w.stay(ctx, began, least))
 	// A process that makes a probe notes it first.
 	r.calls, _ = sink.seen()
-	check.Must(errors.Join(watch(), r.circuit.look(ctx, store)))
+	check.Must(errors.Join(watch(), look(ctx)))
 	r.intervals = s.intervals(time.Since(r.circuit.opened))
 	r.blockedAway = check.Get(w.blocked(ctx))
 	away, back := time.Since(began), time.Now()
 	w.Say("the sink is back after %.0fs", away.Seconds())
 	sink.isAway(false)
 	err := w.Drain(ctx, outagePatience, func(ctx context.Context) (left string, err error) {
-		if r.caughtUp == 0 {
-			r.caughtUp = time.Since(back)
-		}
+		r.caughtUp = cmp.Or(r.caughtUp, time.Since(back))
 		if r.blocked, err = w.blocked(ctx); err == nil && !slices.Contains(r.blocked, outagePoison) {
 			left = "the poisoned message has blocked nothing"
 		}
@@ -138,22 +140,6 @@ type circuit struct {
 	probes int64
 	// again tells that it closed, or opened anew.
 	again bool
-}
-
-// watch looks at it ten times a second.
-func (c *circuit) watch(ctx context.Context, store *delivery.Store) error {
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		if err := c.look(ctx, store); err != nil && ctx.Err() == nil {
-			return err
-		}
-	}
 }
 
 // look looks at it.

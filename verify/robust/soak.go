@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -108,9 +109,7 @@ func soak(ctx context.Context, w *world) {
 	if err == nil {
 		err = check.Try(func() { s.onlyReceiverIsBlocked(ctx) })
 	}
-	if failed := stop(); err == nil {
-		err = failed
-	}
+	err = cmp.Or(err, stop())
 	s.report()
 	for _, what := range s.notShown() {
 		w.Not("no %s: it has shown less than it must", what)
@@ -172,9 +171,7 @@ func (s *sinks) run(ctx context.Context) (stop func() error) {
 	stops = append(stops, s.During(ctx, s.sweeps))
 	return func() (err error) {
 		for _, stop := range stops {
-			if failed := stop(); err == nil {
-				err = failed
-			}
+			err = cmp.Or(err, stop())
 		}
 		return err
 	}
@@ -228,7 +225,7 @@ func (s *sinks) drain(ctx context.Context) error {
 // onlyReceiverIsBlocked checks that the poisoned message stopped one consumer, and no other.
 func (s *sinks) onlyReceiverIsBlocked(ctx context.Context) {
 	type consumer struct{ Consumer, State string }
-	all := check.Get(trial.Get[consumer](ctx, s.Sender.Client, "/consumers", "consumers",
+	all := check.Get(trial.Get[consumer](ctx, s.Sender.Client, "/consumers",
 		url.Values{"queue": {poisonQueue}}))
 	for _, c := range all {
 		if (c.State == "blocked") != (c.Consumer == receiver) {

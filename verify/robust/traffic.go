@@ -53,14 +53,13 @@ const sayEvery = 5 * time.Second
 // the next time.
 func (w *world) pace(ctx context.Context, during time.Duration, rate int,
 	send func(due int) error) error {
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
+	tick := time.Tick(100 * time.Millisecond)
 	began, said, total := time.Now(), time.Now(), int(during.Seconds()*float64(rate))
 	for made := 0; made < total; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-ticker.C:
+		case <-tick:
 		}
 		due := min(int(time.Since(began).Seconds()*float64(rate)), total) - made
 		made += due

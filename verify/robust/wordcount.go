@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -128,18 +130,11 @@ func inOrder(steps []step, databases int) error {
 
 // await waits until nothing is left to do for a chain's end.
 func await(ctx context.Context, store *xorack.Store, tag string) (sealed bool) {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if check.Get(store.Chain(ctx, tag)).Sealed() {
-			return true
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return false
-		}
+	for ctx.Err() == nil && !sealed {
+		sealed = check.Get(store.Chain(ctx, tag)).Sealed()
+		_ = pause.For(ctx, 50*time.Millisecond)
 	}
+	return sealed
 }
 
 // counted is how often each word of a database is counted.
@@ -152,13 +147,13 @@ func counted(ctx context.Context, db *dynamodb.Client, table, tag string) map[st
 	})
 	counts := map[string]int{}
 	for pages.HasMorePages() {
-		for _, item := range check.Get(pages.NextPage(ctx)).Items {
-			word, _ := item["word"].(*types.AttributeValueMemberS)
-			edges, _ := item["edges"].(*types.AttributeValueMemberSS)
-			if word == nil || edges == nil {
-				check.Must(fmt.Errorf("%s has a count without a word or edges", tag))
-			}
-			counts[word.Value] = len(edges.Value)
+		var page []struct {
+			Word  string   `dynamodbav:"word"`
+			Edges []string `dynamodbav:"edges"`
+		}
+		check.Must(attributevalue.UnmarshalListOfMaps(check.Get(pages.NextPage(ctx)).Items, &page))
+		for _, it := range page {
+			counts[it.Word] = len(it.Edges)
 		}
 	}
 	return counts

@@ -72,15 +72,18 @@ const sweepEvery = 4 * time.Second
 // sweeps runs the sweep until the context ends. What one that fails or is killed leaves, the next
 // one does.
 func (w *world) sweeps(ctx context.Context) error {
-	ticker := time.NewTicker(sweepEvery)
-	defer ticker.Stop()
-	for {
+	return each(ctx, sweepEvery, w.Stack.Sweep)
+}
+
+// each does something each time that a period is over, until it fails or the context ends.
+func each(ctx context.Context, period time.Duration, do func(context.Context) error) error {
+	for due := time.Tick(period); ; {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-due:
 		}
-		if err := w.Stack.Sweep(ctx); err != nil && ctx.Err() == nil {
+		if err := do(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -95,7 +98,7 @@ func (w *world) tables() (*delivery.Deliverer, *cursor.Sorter) {
 
 // blocked are the queues of which a consumer is blocked.
 func (w *world) blocked(ctx context.Context) ([]string, error) {
-	rows, err := trial.Get[struct{ Queue string }](ctx, w.Sender.Client, "/consumers", "list",
+	rows, err := trial.Get[struct{ Queue string }](ctx, w.Sender.Client, "/consumers",
 		url.Values{"state": {"blocked"}, "limit": {"50"}})
 	queues := make([]string, len(rows))
 	for i, r := range rows {

@@ -23,6 +23,13 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 	})
 }
 
+// arn is an ARN in the stack's account and region.
+func (s *Streamsort) arn(service, resource string) *string {
+	return awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
+		Service: &service, Resource: &resource, ArnFormat: awscdk.ArnFormat_NO_RESOURCE_NAME,
+	})
+}
+
 // on allows the requests, such as GetItem, to a table.
 func on(of awsdynamodb.TableV2, requests ...string) awsiam.PolicyStatement {
 	actions := make([]string, len(requests))
@@ -81,8 +88,11 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.onTrouble("Query"),
 		allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+oldest)),
 	}
-	return slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(), s.announce(),
-		s.takeWakeUps())
+	// What the timer's event source mapping does, under the function's role.
+	takeWakeUps := allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes",
+		"sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())
+	return append(slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(),
+		s.announce()), takeWakeUps)
 }
 
 // announce: put events, publish messages and invoke a function, where that is wanted.
@@ -92,10 +102,7 @@ func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 	}
 	if bus := *s.props.EventBus; bus != "" {
 		statements = append(statements,
-			ownEvents(allow([]string{"events:PutEvents"},
-				awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
-					Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: &bus,
-				}))))
+			ownEvents(allow([]string{"events:PutEvents"}, s.arn("events", "event-bus/"+bus))))
 	}
 	if function := *s.props.AnnounceFunction; function != "" {
 		statements = append(statements, allow([]string{"lambda:InvokeFunction"}, &function))

@@ -100,13 +100,8 @@ func (s *Streamsort) open(d door, routes []route) awsapigatewayv2.CfnStage {
 		}
 		d.authorize(route, p)
 		awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(d.prefix+route.id+"Route"), p)
-		awslambda.NewCfnPermission(s.scope, jsii.String(d.prefix+route.id+"Permission"),
-			&awslambda.CfnPermissionProps{
-				Action:       jsii.String("lambda:InvokeFunction"),
-				FunctionName: s.liveARN(route.function),
-				Principal:    jsii.String("apigateway.amazonaws.com"),
-				SourceArn:    s.routeARN(d.api, route.method, route.path),
-			})
+		s.permit(d.prefix+route.id, "apigateway", route.function,
+			s.routeARN(d.api, route.method, route.path))
 	}
 	return s.addStage(d)
 }

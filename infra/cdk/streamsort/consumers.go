@@ -261,11 +261,6 @@ func toSecret(sign *Sign) []awsiam.PolicyStatement {
 	return statements
 }
 
-// hasSinks reports whether process has anything to do.
-func hasSinks(all []Consumer) bool {
-	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil })
-}
-
 // withEndpoints are the names of those whose queues have endpoints of their own: process delivers
 // by calls of its own what would hold up others.
 func withEndpoints(all []Consumer) (names []string) {

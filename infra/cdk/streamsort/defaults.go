@@ -8,15 +8,12 @@ import (
 
 // withDefaults is a copy of p, for the stack of this id, with every zero field filled in.
 func (p *Props) withDefaults(id string) Props {
-	if p == nil {
-		p = &Props{}
-	}
-	d := *p
+	d := *cmp.Or(p, &Props{})
 	d.Tables = cmp.Or(d.Tables, strings.ToLower(id))
 	d.Removal = cmp.Or(d.Removal, Retain)
 
 	d.setQueueDefaults()
-	d.Retention = orNew(d.Retention, 14*24*time.Hour)
+	d.Retention = cmp.Or(d.Retention, new(14*24*time.Hour))
 
 	d.setFunctionDefaults()
 
@@ -28,17 +25,17 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepInterval = cmp.Or(d.SweepInterval, 4*time.Minute)
 	d.FullSweepEvery = cmp.Or(d.FullSweepEvery, min(24*time.Hour, d.longestFullSweep()))
 	d.SweepSegments = cmp.Or(d.SweepSegments, 4)
-	d.EventBus = orNew(d.EventBus, "default")
-	d.AnnounceTopic = orNew(d.AnnounceTopic, "")
-	d.PageTopic = orNew(d.PageTopic, "")
-	d.AnnounceFunction = orNew(d.AnnounceFunction, "")
+	d.EventBus = cmp.Or(d.EventBus, new("default"))
+	d.AnnounceTopic = cmp.Or(d.AnnounceTopic, new(""))
+	d.PageTopic = cmp.Or(d.PageTopic, new(""))
+	d.AnnounceFunction = cmp.Or(d.AnnounceFunction, new(""))
 	d.LagAfter = cmp.Or(d.LagAfter, 15*time.Minute)
-	d.SavedQueries = orNew(d.SavedQueries, true)
+	d.SavedQueries = cmp.Or(d.SavedQueries, new(true))
 	d.SettleWithin = cmp.Or(d.SettleWithin, time.Hour)
 
 	d.APIRate = cmp.Or(d.APIRate, 1000)
-	d.Tracing = orNew(d.Tracing, false)
-	d.LogSuccesses = orNew(d.LogSuccesses, 1)
+	d.Tracing = cmp.Or(d.Tracing, new(false))
+	d.LogSuccesses = cmp.Or(d.LogSuccesses, new(1))
 	d.LogRetentionDays = cmp.Or(d.LogRetentionDays, 30)
 	d.Architecture = cmp.Or(d.Architecture, ARM64)
 	d.Binaries = cmp.Or(d.Binaries, "../../dist/"+string(d.Architecture))
@@ -53,11 +50,4 @@ func (p Props) longestFullSweep() time.Duration {
 		return 365 * 24 * time.Hour
 	}
 	return *p.Retention / 4
-}
-
-func orNew[T any](value *T, fallback T) *T {
-	if value == nil {
-		return &fallback
-	}
-	return value
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
@@ -48,11 +47,7 @@ func (s *Streamsort) addEager() {
 	name, _ := processName(s.props.Tables, consumers)
 	text, _ := readersText(consumers)
 	s.ProcessFunction.Node().DefaultChild().(awslambda.CfnFunction).SetFunctionName(&name)
-	live := awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
-		Service: jsii.String("lambda"), Resource: jsii.String("function"),
-		ResourceName: jsii.String(name + ":" + alias),
-		ArnFormat:    awscdk.ArnFormat_COLON_RESOURCE_NAME,
-	})
+	live := s.arn("lambda", "function:"+name+":"+alias)
 	if s.eager == nil {
 		boundCalls(s.scope, "ProcessCalls", s.live[s.ProcessFunction], eagerCallAge, 0, nil)
 		// It is in no role's own policy: in that of process, the CDK would join it with what sinks

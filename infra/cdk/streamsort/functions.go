@@ -31,6 +31,7 @@ type function struct {
 	environment map[string]string
 	access      []awsiam.PolicyStatement
 	files       map[string]string // what is beside its program, by name
+	quotas      bool              // it counts what tenants take
 }
 
 func (s *Streamsort) addFunctions() error {
@@ -42,10 +43,9 @@ func (s *Streamsort) addFunctions() error {
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
 		takes: p.Functions["enqueue"],
-		environment: merged(s.quotasEnvironment(),
-			map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
-		access: append(s.enqueueAccess(), s.countQuotas()...),
-		files:  s.quotas,
+		environment: map[string]string{"STREAMSORT_EVENTS": p.Events,
+			tenantClaimVariable: p.TenantClaim},
+		access: s.enqueueAccess(), quotas: true,
 	})
 	s.put = s.newAlias("EnqueuePutAlias", putAlias,
 		"What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
@@ -73,18 +73,16 @@ func (s *Streamsort) addFunctions() error {
 	s.DeliveryFunction = s.newFunction(function{
 		name: "delivery", id: "Delivery", description: "Shows and operates consumers",
 		takes: p.Functions["delivery"],
-		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(),
-			p.httpEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access: append(s.deliveryAccess(), s.countQuotas()...),
-		files:  s.quotas,
+		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), p.httpEnvironment(),
+			map[string]string{tenantClaimVariable: p.TenantClaim}),
+		access: s.deliveryAccess(), quotas: true,
 	})
 	s.AckFunction = s.newFunction(function{
 		name: "ack", id: "Ack", description: "Tells when trees of work are done",
 		takes: p.Functions["ack"],
 		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(),
-			s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access: append(s.ackAccess(), s.countQuotas()...),
-		files:  s.quotas,
+			map[string]string{tenantClaimVariable: p.TenantClaim}),
+		access: s.ackAccess(), quotas: true,
 	})
 	if err := errors.Join(s.addProcess(), s.addWebhook(), s.failed); err != nil {
 		return err
@@ -113,7 +111,7 @@ func (s *Streamsort) announceEnvironment() map[string]string {
 // addProcess makes process, where there are consumers for it.
 func (s *Streamsort) addProcess() error {
 	p := s.props
-	if !hasSinks(p.Consumers) {
+	if !slices.ContainsFunc(p.Consumers, func(c Consumer) bool { return c.Sink != nil }) {
 		return nil
 	}
 	configured, files, err := s.configureProcess()
@@ -234,7 +232,11 @@ const readersVariable = "STREAMSORT_READERS"
 
 // newFunction makes a function with a log group and a role of its own.
 func (s *Streamsort) newFunction(f function) awslambda.Function {
-	logs := s.newLogGroup(f.id + "Logs")
+	if f.quotas && s.quotas != nil {
+		f.environment = merged(f.environment, map[string]string{"STREAMSORT_QUOTAS": "true"})
+		f.access, f.files = append(f.access, s.countQuotas()), merged(f.files, s.quotas)
+	}
+	p, logs := s.props, s.newLogGroup(f.id+"Logs")
 	role := awsiam.NewRole(s.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 	})
@@ -253,9 +255,10 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		}
 	}
 	made := awslambda.NewFunction(s.scope, jsii.String(f.id+"Function"), &awslambda.FunctionProps{
-		Description:                  &f.description,
-		Runtime:                      awslambda.Runtime_PROVIDED_AL2023(),
-		Architecture:                 s.architecture(),
+		Description: &f.description,
+		Runtime:     awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture: either(p.Architecture == AMD64, awslambda.Architecture_X86_64(),
+			awslambda.Architecture_ARM_64()),
 		Handler:                      jsii.String("bootstrap"),
 		Code:                         awslambda.Code_FromAsset(&code, nil),
 		MemorySize:                   jsii.Number(f.takes.Memory),
@@ -263,13 +266,17 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		ReservedConcurrentExecutions: unlessZero(f.takes.Concurrency),
 		Environment:                  s.environment(f.environment),
 		Role:                         role,
-		Tracing:                      s.tracing(),
-		LogGroup:                     logs,
-		LoggingFormat:                awslambda.LoggingFormat_JSON,
+		Tracing: either(*p.Tracing, awslambda.Tracing_ACTIVE,
+			awslambda.Tracing_DISABLED),
+		LogGroup:      logs,
+		LoggingFormat: awslambda.LoggingFormat_JSON,
 		// Metrics are printed as lines of JSON without a level, which count as INFO: a higher level
 		// here would drop them.
 		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
-		SystemLogLevelV2:      s.systemLogLevel(),
+		// A higher level leaves out Lambda's lines about calls that go well, START and REPORT, which
+		// are most of what such a call would log.
+		SystemLogLevelV2: either(*p.LogSuccesses == allSuccesses, awslambda.SystemLogLevel_INFO,
+			awslambda.SystemLogLevel_WARN),
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	resource := s.nameResource(made, f.id+"Function")
@@ -284,7 +291,9 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		resource.AddMetadata(jsii.String("streamsort:files"), f.files)
 	}
 
-	s.makeLive(f.id, made)
+	// Older versions stay, so that the alias can be put back.
+	s.live[made] = s.newAlias(f.id+"Alias", alias,
+		"What is called: the version that was deployed last", made)
 	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
 	s.nameResource(policy, f.id+"Policy")
 	s.excuse(made, f.name == "process" || f.name == "sweep")
@@ -369,13 +378,6 @@ const metricsNamespace = "Streamsort"
 
 // service is the stack's name in the metrics.
 func (s *Streamsort) service() string { return strings.ToLower(s.id) }
-
-func (s *Streamsort) architecture() awslambda.Architecture {
-	if s.props.Architecture == AMD64 {
-		return awslambda.Architecture_X86_64()
-	}
-	return awslambda.Architecture_ARM_64()
-}
 
 func seconds(d time.Duration) awscdk.Duration {
 	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))

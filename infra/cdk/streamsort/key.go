@@ -40,10 +40,6 @@ func (s *Streamsort) addKey() {
 // logsUseKey lets CloudWatch Logs encrypt this account's log groups, and nobody else's.
 func (s *Streamsort) logsUseKey() awsiam.PolicyStatement {
 	stack := awscdk.Stack_Of(s.scope)
-	groups := stack.FormatArn(&awscdk.ArnComponents{
-		Service: jsii.String("logs"), Resource: jsii.String("log-group"), ResourceName: jsii.String("*"),
-		ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
-	})
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions: jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
 			"kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
@@ -51,7 +47,7 @@ func (s *Streamsort) logsUseKey() awsiam.PolicyStatement {
 		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(awscdk.Fn_Join(jsii.String("."),
 			&[]*string{jsii.String("logs"), stack.Region(), stack.UrlSuffix()}), nil)},
 		Conditions: &map[string]any{
-			"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": groups},
+			"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": s.arn("logs", "log-group:*")},
 		},
 	})
 }

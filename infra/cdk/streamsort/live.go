@@ -24,13 +24,6 @@ const alias = "live"
 // producers.
 const putAlias = "put"
 
-// makeLive publishes a function as it is deployed, and puts the alias on it. Older versions stay,
-// so that the alias can be put back.
-func (s *Streamsort) makeLive(id string, function awslambda.Function) {
-	s.live[function] = s.newAlias(id+"Alias", alias,
-		"What is called: the version that was deployed last", function)
-}
-
 // newAlias puts an alias on what is deployed.
 func (s *Streamsort) newAlias(id, name, description string,
 	function awslambda.Function) awslambda.Alias {
@@ -44,6 +37,16 @@ func (s *Streamsort) newAlias(id, name, description string,
 // liveARN is what calls of a function name.
 func (s *Streamsort) liveARN(function awslambda.Function) *string {
 	return s.live[function].AliasRef().AliasArn
+}
+
+// permit has a service of AWS call a function for a source.
+func (s *Streamsort) permit(id, service string, function awslambda.Function, source *string) {
+	awslambda.NewCfnPermission(s.scope, jsii.String(id+"Permission"), &awslambda.CfnPermissionProps{
+		Action:       jsii.String("lambda:InvokeFunction"),
+		FunctionName: s.liveARN(function),
+		Principal:    jsii.String(service + ".amazonaws.com"),
+		SourceArn:    source,
+	})
 }
 
 // liveName is a function's name as calls of it write it.

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -32,23 +31,6 @@ func (p Props) logEnvironment() map[string]string {
 		"STREAMSORT_LOG_SUCCESSES": strconv.Itoa(*p.LogSuccesses),
 		"STREAMSORT_LOG_QUEUE":     p.LogQueue, "STREAMSORT_LOG_UNTIL": p.LogUntil,
 	}
-}
-
-// tracing says whether X-Ray records calls.
-func (s *Streamsort) tracing() awslambda.Tracing {
-	if *s.props.Tracing {
-		return awslambda.Tracing_ACTIVE
-	}
-	return awslambda.Tracing_DISABLED
-}
-
-// systemLogLevel leaves out Lambda's lines about calls that go well, START and REPORT, which are
-// most of what such a call would log.
-func (s *Streamsort) systemLogLevel() awslambda.SystemLogLevel {
-	if *s.props.LogSuccesses == allSuccesses {
-		return awslambda.SystemLogLevel_INFO
-	}
-	return awslambda.SystemLogLevel_WARN
 }
 
 func (s *Streamsort) newLogGroup(id string) awslogs.LogGroup {

@@ -222,12 +222,12 @@ type VPC struct {
 // setQueueDefaults fills in the settings of new queues.
 func (p *Props) setQueueDefaults() {
 	queue := cursor.DefaultSettings()
-	p.FirstSeq = orNew(p.FirstSeq, queue.First)
+	p.FirstSeq = cmp.Or(p.FirstSeq, new(queue.First))
 	p.Policy = cmp.Or(p.Policy, queue.Policy)
 	p.GapAfter = cmp.Or(p.GapAfter, queue.GapAfter)
 	p.MaxAhead = cmp.Or(p.MaxAhead, queue.MaxAhead)
 	p.Mode = cmp.Or(p.Mode, queue.Mode)
-	p.Settle = orNew(p.Settle, queue.Settle)
+	p.Settle = cmp.Or(p.Settle, new(queue.Settle))
 	p.Late = cmp.Or(p.Late, queue.Late)
 }
 

@@ -34,19 +34,7 @@ func (p Props) checkQuotas(c *checker) {
 	}
 }
 
-// quotasEnvironment has the functions that have the file read it.
-func (s *Streamsort) quotasEnvironment() map[string]string {
-	if s.quotas == nil {
-		return nil
-	}
-	return map[string]string{"STREAMSORT_QUOTAS": "true"}
-}
-
 // countQuotas: count what tenants take.
-func (s *Streamsort) countQuotas() []awsiam.PolicyStatement {
-	if s.quotas == nil {
-		return nil
-	}
-	return []awsiam.PolicyStatement{under(on(s.TroubleTable, "UpdateItem"), "StringLike",
-		quota.Keys+"*")}
+func (s *Streamsort) countQuotas() awsiam.PolicyStatement {
+	return under(on(s.TroubleTable, "UpdateItem"), "StringLike", quota.Keys+"*")
 }

@@ -24,17 +24,15 @@ func (a *addedSource) connect() {
 		from.GrantConsumeMessages(a.function)
 		props := a.mappingProps(from.QueueArn())
 		if a.MaxConcurrency > 0 {
-			props.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
-				MaximumConcurrency: jsii.Number(a.MaxConcurrency),
-			}
+			props.ScalingConfig = atATime(a.MaxConcurrency)
 		}
 		a.mapped(props)
 	case awskinesis.IStream:
 		from.GrantRead(a.function)
-		a.mapped(a.shards(a.mappingProps(from.StreamArn())))
+		a.mapShards(from.StreamArn())
 	case awsdynamodb.ITable:
 		from.GrantStreamRead(a.function)
-		a.mapped(a.shards(a.mappingProps(from.TableStreamArn())))
+		a.mapShards(from.TableStreamArn())
 	case Kafka:
 		a.connectKafka(from)
 	case awssns.ITopic:
@@ -85,50 +83,19 @@ func (a *addedSource) boundCalls() {
 
 // mappingProps is what the mappings of all sources have.
 func (a *addedSource) mappingProps(arn *string) *awslambda.CfnEventSourceMappingProps {
-	props := &awslambda.CfnEventSourceMappingProps{
-		FunctionName: a.liveARN(a.function), BatchSize: jsii.Number(a.BatchSize),
-		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
-	}
-	if arn != nil {
-		props.EventSourceArn = arn
-	}
+	props := newMapping(a.liveARN(a.function), arn, a.BatchSize, a.Filters)
 	if a.BatchWindow > 0 {
 		props.MaximumBatchingWindowInSeconds = jsii.Number(a.BatchWindow.Seconds())
 	}
-	var filters []any
-	for _, pattern := range a.Filters {
-		filters = append(filters, &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: &pattern})
-	}
-	if filters != nil {
-		props.FilterCriteria = &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{Filters: filters}
-	}
 	return props
 }
 
-// shards is what mappings of streams have beside: AWS's own bounds would have a batch that fails
-// repeated until it expires, and all of its shard wait.
-func (a *addedSource) shards(
-	props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
+// mapShards maps a stream.
+func (a *addedSource) mapShards(arn *string) {
+	props := a.mappingProps(arn)
 	props.ParallelizationFactor = jsii.Number(a.Parallelization)
-	return a.bounded(props)
-}
-
-// bounded bounds how often a batch is repeated, and for how long.
-func (a *addedSource) bounded(
-	props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
-	props.StartingPosition = jsii.String("TRIM_HORIZON")
-	props.BisectBatchOnFunctionError = true
-	props.MaximumRetryAttempts = jsii.Number(a.Retries)
-	props.MaximumRecordAgeInSeconds = jsii.Number(a.MaxRecordAge.Seconds())
-	props.DestinationConfig = a.givenUp()
-	return props
-}
-
-// givenUp is where what a mapping gives up on goes.
-func (a *addedSource) givenUp() any {
-	return &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
-		OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: a.failures.QueueArn()},
-	}
+	boundRepeats(props, a.Retries, a.MaxRecordAge, a.failures)
+	a.mapped(props)
 }
 
 // mapped makes the mapping, once the function may read what it is of.
@@ -144,9 +111,9 @@ func (a *addedSource) connectKafka(from Kafka) {
 	props := a.mappingProps(from.ClusterARN)
 	props.Topics = jsii.Strings(from.Topic)
 	props.StartingPosition = jsii.String("TRIM_HORIZON")
-	props.DestinationConfig = a.givenUp()
+	props.DestinationConfig = givenUp(a.failures)
 	if from.Pollers > 0 {
-		a.bounded(props)
+		boundRepeats(props, a.Retries, a.MaxRecordAge, a.failures)
 		props.ProvisionedPollerConfig =
 			&awslambda.CfnEventSourceMapping_ProvisionedPollerConfigProperty{
 				MinimumPollers: jsii.Number(from.Pollers),

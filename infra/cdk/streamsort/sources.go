@@ -274,10 +274,10 @@ func (a *addedSource) addFunction() {
 	a.function = s.newFunction(function{
 		name: "source", id: a.id, description: "Takes the records of " + a.Name,
 		takes: FunctionProps{Memory: a.Memory, Timeout: a.Timeout},
-		environment: merged(s.quotasEnvironment(), s.announceEnvironment(), map[string]string{
+		environment: merged(s.announceEnvironment(), map[string]string{
 			"STREAMSORT_SOURCE": a.text, "STREAMSORT_FAILURE_QUEUE": *a.failures.QueueUrl(),
 		}),
-		access: append(a.access(), s.countQuotas()...), files: s.quotas,
+		access: a.access(), quotas: true,
 	})
 	a.live = s.live[a.function]
 }

@@ -192,7 +192,9 @@ func (s *Streamsort) addAll() error {
 	}
 	if s.WebhookFunction != nil {
 		s.addWebhookRoutes()
-		s.countWebhooksThrottled()
+		// One is enough for an alarm, as not every sender repeats it.
+		s.countThrottled("WebhooksThrottled", s.api, webhooksThrottled,
+			`{ $.status = "429" && $.routeKey = "POST `+webhookPath+`*" }`)
 	}
 	s.addFunctionURL()
 	s.addAlarms()
@@ -215,10 +217,16 @@ func (s *Streamsort) nameResource(construct constructs.IConstruct, id string) aw
 }
 
 func (s *Streamsort) removalPolicy() awscdk.RemovalPolicy {
-	if s.props.Removal == Destroy {
-		return awscdk.RemovalPolicy_DESTROY
+	return either(s.props.Removal == Destroy, awscdk.RemovalPolicy_DESTROY,
+		awscdk.RemovalPolicy_RETAIN)
+}
+
+// either is one of two things.
+func either[T any](is bool, yes, no T) T {
+	if is {
+		return yes
 	}
-	return awscdk.RemovalPolicy_RETAIN
+	return no
 }
 
 // suppression is a rule of cdk-nag that a resource breaks, and why it may.

@@ -32,10 +32,3 @@ func (s *Streamsort) countThrottled(id string, api awsapigatewayv2.CfnApi, name,
 		}},
 	})
 }
-
-// countWebhooksThrottled counts what senders were answered 429: one is enough for an alarm, as not
-// every sender repeats it.
-func (s *Streamsort) countWebhooksThrottled() {
-	s.countThrottled("WebhooksThrottled", s.api, webhooksThrottled,
-		`{ $.status = "429" && $.routeKey = "POST `+webhookPath+`*" }`)
-}

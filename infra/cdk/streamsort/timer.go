@@ -38,25 +38,12 @@ func (s *Streamsort) addTimerQueue() {
 
 // addTimerMapping calls sweep with the wake-ups that are due.
 func (s *Streamsort) addTimerMapping() {
-	awslambda.NewCfnEventSourceMapping(s.scope, jsii.String("TimerMapping"),
-		&awslambda.CfnEventSourceMappingProps{
-			FunctionName:          s.liveARN(s.SweepFunction),
-			EventSourceArn:        s.TimerQueue.QueueArn(),
-			BatchSize:             jsii.Number(timerBatch),
-			FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
-			ScalingConfig: &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
-				MaximumConcurrency: jsii.Number(timerCalls),
-			},
-		})
+	props := newMapping(s.liveARN(s.SweepFunction), s.TimerQueue.QueueArn(), timerBatch, nil)
+	props.ScalingConfig = atATime(timerCalls)
+	awslambda.NewCfnEventSourceMapping(s.scope, jsii.String("TimerMapping"), props)
 }
 
 // sendWakeUps: tell the timer what is due when.
 func (s *Streamsort) sendWakeUps() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow([]string{"sqs:SendMessage"}, s.TimerQueue.QueueArn())}
-}
-
-// takeWakeUps: what the timer's event source mapping does under the function's role.
-func (s *Streamsort) takeWakeUps() []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes",
-		"sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())}
 }

@@ -44,11 +44,8 @@ const (
 // behind it up: retries and age are bounded, a failing batch is halved, and only the records from
 // the first failed one on are repeated.
 func (s *Streamsort) addSortMapping() {
-	s.addMapping("SortMapping", mapping{
-		called: s.liveARN(s.SortFunction), table: s.MessagesTable,
-		filters: []string{`{"eventName":["INSERT"]}`},
-		reads:   s.props.Functions["sort"],
-	})
+	s.addMapping("SortMapping", s.liveARN(s.SortFunction), s.MessagesTable,
+		s.props.Functions["sort"], `{"eventName":["INSERT"]}`)
 }
 
 // waits is the filter of the arrivals' stream: what waits in a keyed queue, also where it stands in
@@ -66,10 +63,7 @@ func (s *Streamsort) addArrivalsMapping() {
 	reads := s.props.Functions["sort"]
 	reads.Parallelization = 1
 	reads.BatchWindow = new(time.Second)
-	s.addMapping("ArrivalsMapping", mapping{
-		called: s.liveARN(s.SortFunction), table: s.ArrivalsTable, filters: []string{waits},
-		reads: reads,
-	})
+	s.addMapping("ArrivalsMapping", s.liveARN(s.SortFunction), s.ArrivalsTable, reads, waits)
 }
 
 // moves is the filter of the cursors' stream: what moved a position, or wakes consumers up.
@@ -79,60 +73,72 @@ const moves = `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`
 // sweep. A record is only a hint: one that is given up on loses nothing.
 func (s *Streamsort) addProcessMapping() {
 	s.readers++
-	s.addMapping("ProcessMapping", mapping{
-		called: s.liveARN(s.ProcessFunction), table: s.CursorsTable, filters: []string{moves},
-		reads: s.props.Functions["process"],
-	})
+	s.addMapping("ProcessMapping", s.liveARN(s.ProcessFunction), s.CursorsTable,
+		s.props.Functions["process"], moves)
 }
 
 // addEndsMapping calls ack with the chains that have ended, or may have: those of stamps end by a
 // sum that no filter can make. One whose end is carried out is due no more: that record calls
 // nobody.
 func (s *Streamsort) addEndsMapping() {
-	s.addMapping("EndsMapping", mapping{
-		called: s.liveARN(s.AckFunction), table: s.ChainsTable,
-		filters: []string{
-			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"st":{"S":[{"exists":true}]}}}}`,
-			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"n":{"N":["0"]}}}}`,
-			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"stampLen":{"N":[{"exists":true}]}}}}`,
-		},
-		reads: s.props.Functions["ack"],
-	})
+	s.addMapping("EndsMapping", s.liveARN(s.AckFunction), s.ChainsTable, s.props.Functions["ack"],
+		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"st":{"S":[{"exists":true}]}}}}`,
+		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"n":{"N":["0"]}}}}`,
+		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"stampLen":{"N":[{"exists":true}]}}}}`,
+	)
 }
 
-// mapping is what differs from one event source mapping to the next.
-type mapping struct {
-	called  *string // the function's name or ARN
-	table   awsdynamodb.TableV2
-	filters []string
-	reads   FunctionProps
+// addMapping calls a function, by its name or ARN, with what the filters let through of a table's
+// stream.
+func (s *Streamsort) addMapping(id string, called *string, table awsdynamodb.TableV2,
+	reads FunctionProps, filters ...string) {
+	props := newMapping(called, table.TableStreamArn(), reads.BatchSize, filters)
+	props.MaximumBatchingWindowInSeconds = jsii.Number(reads.BatchWindow.Seconds())
+	props.ParallelizationFactor = jsii.Number(reads.Parallelization)
+	boundRepeats(props, streamRetries, maxRecordAge, s.FailureQueue)
+	awslambda.NewCfnEventSourceMapping(s.scope, &id, props)
 }
 
-func (s *Streamsort) addMapping(id string, m mapping) {
-	var filters []any
-	for _, pattern := range m.filters {
-		filters = append(filters, &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: &pattern})
+// newMapping is what all mappings have. No filter lets all through.
+func newMapping(called, source *string, batch int,
+	filters []string) *awslambda.CfnEventSourceMappingProps {
+	props := &awslambda.CfnEventSourceMappingProps{
+		FunctionName: called, EventSourceArn: source, BatchSize: jsii.Number(batch),
+		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
 	}
-	awslambda.NewCfnEventSourceMapping(s.scope, &id, &awslambda.CfnEventSourceMappingProps{
-		FunctionName:                   m.called,
-		EventSourceArn:                 m.table.TableStreamArn(),
-		StartingPosition:               jsii.String("TRIM_HORIZON"),
-		BatchSize:                      jsii.Number(m.reads.BatchSize),
-		MaximumBatchingWindowInSeconds: jsii.Number(m.reads.BatchWindow.Seconds()),
-		ParallelizationFactor:          jsii.Number(m.reads.Parallelization),
-		BisectBatchOnFunctionError:     true,
-		FunctionResponseTypes:          jsii.Strings("ReportBatchItemFailures"),
-		MaximumRetryAttempts:           jsii.Number(streamRetries),
-		MaximumRecordAgeInSeconds:      jsii.Number(maxRecordAge.Seconds()),
-		DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
-			OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{
-				Destination: s.FailureQueue.QueueArn(),
-			},
-		},
-		FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
-			Filters: filters,
-		},
-	})
+	var all []any
+	for _, pattern := range filters {
+		all = append(all, &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: &pattern})
+	}
+	if all != nil {
+		props.FilterCriteria = &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{Filters: all}
+	}
+	return props
+}
+
+// boundRepeats bounds how often a batch of a stream is repeated, and for how long: AWS's own bounds
+// would have one that fails repeated until it expires, and all of its shard wait.
+func boundRepeats(props *awslambda.CfnEventSourceMappingProps, retries int, age time.Duration,
+	failures awssqs.Queue) {
+	props.StartingPosition = jsii.String("TRIM_HORIZON")
+	props.BisectBatchOnFunctionError = true
+	props.MaximumRetryAttempts = jsii.Number(retries)
+	props.MaximumRecordAgeInSeconds = jsii.Number(age.Seconds())
+	props.DestinationConfig = givenUp(failures)
+}
+
+// givenUp is where what a mapping gives up on goes.
+func givenUp(failures awssqs.Queue) any {
+	return &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
+		OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: failures.QueueArn()},
+	}
+}
+
+// atATime bounds how many calls a queue makes at a time.
+func atATime(calls int) any {
+	return &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
+		MaximumConcurrency: jsii.Number(calls),
+	}
 }
 
 // sweepCalls is the time between two calls of sweep: so long a round that is not over waits to be
@@ -158,13 +164,7 @@ func (s *Streamsort) addSweepSchedule() {
 		},
 	})
 	boundCalls(s.scope, "SweepCalls", s.live[s.SweepFunction], sweepCalls, 0, nil)
-	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"),
-		&awslambda.CfnPermissionProps{
-			Action:       jsii.String("lambda:InvokeFunction"),
-			FunctionName: s.liveARN(s.SweepFunction),
-			Principal:    jsii.String("events.amazonaws.com"),
-			SourceArn:    rule.AttrArn(),
-		})
+	s.permit("SweepSchedule", "events", s.SweepFunction, rule.AttrArn())
 }
 
 // boundCalls bounds how often an asynchronous call of a function by its alias is repeated that

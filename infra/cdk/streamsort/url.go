@@ -14,13 +14,6 @@ const urlAlias = "url"
 // enqueueURL begins the names of what watches and moves that alias.
 const enqueueURL = "EnqueueUrl"
 
-func (p Props) checkURL(c *checker) {
-	if p.FunctionURL && p.hasTenants() {
-		c.fail("functionUrl", "is true, and there are tenants: a function URL knows signatures for IAM and no tokens; "+
-			"write false, and have tenants and producers come by the two HTTP APIs")
-	}
-}
-
 // addFunctionURL puts a URL of Lambda's own before enqueue: requests to it cost no more than the
 // function's calls.
 func (s *Streamsort) addFunctionURL() {

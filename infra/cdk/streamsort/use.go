@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/jsii-runtime-go"
 )
 
 // maxReaders is how many functions may read one stream: with more, DynamoDB throttles all of them.
@@ -58,10 +56,8 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function,
 	for _, statement := range statements {
 		function.AddToRolePolicy(statement)
 	}
-	s.addMapping(id+"Mapping", mapping{
-		called: function.FunctionName(), table: s.CursorsTable, filters: []string{moves},
-		reads: s.props.Functions["process"],
-	})
+	s.addMapping(id+"Mapping", function.FunctionName(), s.CursorsTable, s.props.Functions["process"],
+		moves)
 	return nil
 }
 
@@ -116,10 +112,7 @@ func (s *Streamsort) grant(grantee awsiam.IGrantable, action string, resource *s
 
 // routeARN is what a caller of an API's route needs to be allowed to invoke.
 func (s *Streamsort) routeARN(api awsapigatewayv2.CfnApi, method, path string) *string {
-	return awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
-		Service: jsii.String("execute-api"), Resource: api.Ref(),
-		ResourceName: jsii.String("*/" + method + path),
-	})
+	return s.arn("execute-api", *api.Ref()+"/*/"+method+path)
 }
 
 // APIEndpoint is the address of the HTTP API.

@@ -33,35 +33,12 @@ func (p Props) validate(id string) error {
 	if !stackID.MatchString(id) {
 		c.fail("stack", "is %q; write a letter and then up to 127 letters, digits or '-', such as Streamsort", id)
 	}
-	p.checkTables(c)
-	checkUnits(c, "maxReads", p.MaxReads)
-	checkUnits(c, "maxWrites", p.MaxWrites)
-	p.checkQueues(c)
-	p.checkProcess(c)
-	if _, err := processName(p.Tables, p.Consumers); err != nil {
-		c.errs = append(c.errs, err)
-	}
-	p.checkWebhooks(c)
-	between(c, "tombstone", p.Tombstone, xorack.MinTombstone, 365*24*time.Hour)
-	p.checkSweep(c)
-	p.checkFunctions(c)
-	p.checkTenants(c)
-	p.checkURL(c)
-	p.checkQuotas(c)
-	if key := p.EncryptionKey; key != "" && key != NewKey && !keyARN.MatchString(key) {
-		c.fail("encryptionKey", "is %q; write new, or the ARN of a key, such as arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab (not an alias)", key)
-	}
-	return errors.Join(c.errs...)
-}
-
-func (p Props) checkTables(c *checker) {
 	if !tablesPrefix.MatchString(p.Tables) {
 		c.fail("tables", "is %q; write 1 to 240 letters, digits, '_', '-' or '.'", p.Tables)
 	}
 	oneOf(c, "removal", p.Removal, Retain, Destroy)
-}
-
-func (p Props) checkQueues(c *checker) {
+	checkUnits(c, "maxReads", p.MaxReads)
+	checkUnits(c, "maxWrites", p.MaxWrites)
 	p.checkQueueSettings(c)
 	if *p.Retention != 0 &&
 		(*p.Retention < cursor.MinRetention || *p.Retention > cursor.MaxRetention) {
@@ -69,6 +46,32 @@ func (p Props) checkQueues(c *checker) {
 			text(*p.Retention), text(cursor.MinRetention), text(cursor.MaxRetention))
 	}
 	p.checkEvents(c)
+	p.checkProcess(c)
+	if _, err := processName(p.Tables, p.Consumers); err != nil {
+		c.errs = append(c.errs, err)
+	}
+	p.checkWebhooks(c)
+	between(c, "tombstone", p.Tombstone, xorack.MinTombstone, 365*24*time.Hour)
+	p.checkSweep(c)
+	p.checkFunctionProps(c)
+	p.checkVPC(c)
+	between(c, "slowShare", p.SlowShare, quota.MinShare, quota.MaxShare)
+	between(c, "apiRate", p.APIRate, 1, 10_000)
+	p.checkLogs(c)
+	oneOf(c, "architecture", p.Architecture, ARM64, AMD64)
+	if p.Shift != "" {
+		oneOf(c, "shift", p.Shift, shifts()...)
+	}
+	p.checkTenants(c)
+	if p.FunctionURL && p.hasTenants() {
+		c.fail("functionUrl", "is true, and there are tenants: a function URL knows signatures for IAM and no tokens; "+
+			"write false, and have tenants and producers come by the two HTTP APIs")
+	}
+	p.checkQuotas(c)
+	if key := p.EncryptionKey; key != "" && key != NewKey && !keyARN.MatchString(key) {
+		c.fail("encryptionKey", "is %q; write new, or the ARN of a key, such as arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab (not an alias)", key)
+	}
+	return errors.Join(c.errs...)
 }
 
 // checkEvents checks how raw events become messages.
@@ -154,18 +157,6 @@ func (p Props) checkVPC(c *checker) {
 				break
 			}
 		}
-	}
-}
-
-func (p Props) checkFunctions(c *checker) {
-	p.checkFunctionProps(c)
-	p.checkVPC(c)
-	between(c, "slowShare", p.SlowShare, quota.MinShare, quota.MaxShare)
-	between(c, "apiRate", p.APIRate, 1, 10_000)
-	p.checkLogs(c)
-	oneOf(c, "architecture", p.Architecture, ARM64, AMD64)
-	if p.Shift != "" {
-		oneOf(c, "shift", p.Shift, shifts()...)
 	}
 }
 

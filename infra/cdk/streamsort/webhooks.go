@@ -1,6 +1,7 @@
 package streamsort
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,7 +14,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
 	paths "github.com/streamsort/streamsort/internal/mapping"
@@ -118,9 +118,7 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string,
 	looks := map[string]string{} // of the ARNs behind the variables
 	file := make([]Webhook, len(all))
 	for i, w := range all {
-		if w.Secret == nil {
-			w.Secret = jsii.String("")
-		}
+		w.Secret = cmp.Or(w.Secret, jsii.String(""))
 		hide := func(arn *string, name string) *string {
 			if arn == nil || !*awscdk.Token_IsUnresolved(*arn) {
 				return arn
@@ -163,9 +161,9 @@ func (s *Streamsort) addWebhook() error {
 	s.WebhookFunction = s.newFunction(function{
 		name: "webhook", id: "Webhook", description: "Takes messages under their senders' signatures",
 		takes:       p.Functions["webhook"],
-		environment: merged(environment, s.quotasEnvironment()),
-		access:      append(s.webhookAccess(sources), s.countQuotas()...),
-		files:       merged(s.quotas, map[string]string{webhook.File: text}),
+		environment: environment,
+		access:      s.webhookAccess(sources),
+		files:       map[string]string{webhook.File: text}, quotas: true,
 	})
 	return nil
 }
@@ -284,13 +282,8 @@ func (s *Streamsort) addWebhookRoutes() {
 	s.stage.SetRouteSettings(throttles)
 	// One for all of a method: 50 would not fit into the alias's policy.
 	for _, method := range slices.Sorted(maps.Keys(used)) {
-		awslambda.NewCfnPermission(s.scope, jsii.String(idOf(method)+"WebhooksPermission"),
-			&awslambda.CfnPermissionProps{
-				Action:       jsii.String("lambda:InvokeFunction"),
-				FunctionName: s.liveARN(s.WebhookFunction),
-				Principal:    jsii.String("apigateway.amazonaws.com"),
-				SourceArn:    s.routeARN(s.api, method, webhookPath+"*"),
-			})
+		s.permit(idOf(method)+"Webhooks", "apigateway", s.WebhookFunction,
+			s.routeARN(s.api, method, webhookPath+"*"))
 	}
 }
 

@@ -1,10 +1,12 @@
 // Package cdkcli runs the CDK command that infra/cdk pins, and says in a sentence what was wrong
 // where it fails for one of the usual reasons.
 //
-// Call [Open], which refuses another version of the command than the pinned one, then [CLI.Run].
+// Call [Open], which refuses another version of the command than the pinned one ([Pinned]), then
+// [CLI.Run].
 package cdkcli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +16,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/mattn/go-isatty"
 
 	"github.com/streamsort/streamsort/internal/dev/child"
 )
@@ -29,11 +33,10 @@ type CLI struct {
 // says what to type where it is missing, or is not the version that infra/cdk/package.json pins.
 func Open(root string) (*CLI, error) {
 	folder := filepath.Join(root, "infra", "cdk")
-	var project struct{ DevDependencies, Dependencies map[string]string }
-	if err := readJSON(filepath.Join(folder, "package.json"), &project); err != nil {
+	pinned, err := Pinned(root)
+	if err != nil {
 		return nil, err
 	}
-	pinned := project.DevDependencies["aws-cdk"] + project.Dependencies["aws-cdk"]
 	installed := filepath.Join(folder, "node_modules", "aws-cdk")
 	var command struct{ Version string }
 	if err := readJSON(filepath.Join(installed, "package.json"), &command); errors.Is(err,
@@ -50,6 +53,13 @@ func Open(root string) (*CLI, error) {
 		return nil, fmt.Errorf("the CDK command is version %s, not %s, which infra/cdk pins%s: run npm ci in infra/cdk", command.Version, pinned, why)
 	}
 	return &CLI{Folder: folder, script: filepath.Join(installed, "bin", "cdk")}, nil
+}
+
+// Pinned is the version of the command that infra/cdk of the project at root pins.
+func Pinned(root string) (string, error) {
+	var project struct{ DevDependencies, Dependencies map[string]string }
+	err := readJSON(filepath.Join(root, "infra", "cdk", "package.json"), &project)
+	return project.DevDependencies["aws-cdk"] + project.Dependencies["aws-cdk"], err
 }
 
 func readJSON(path string, into any) error {
@@ -79,13 +89,11 @@ type Call struct {
 func (c *CLI) Run(ctx context.Context, call Call) error {
 	said := &child.Tail{Size: 64 << 10}
 	command := exec.CommandContext(ctx, "node", append([]string{c.script}, call.Args...)...)
-	command.Dir, command.Env, command.Stdin = call.Folder, call.Env, call.Stdin
-	if command.Dir == "" {
-		command.Dir = c.Folder
-	}
+	command.Dir, command.Env, command.Stdin = cmp.Or(call.Folder, c.Folder), call.Env,
+		call.Stdin
 	// A terminal is passed on as it is: the command asks its questions there.
 	command.Stdout, command.Stderr = call.Stdout, io.MultiWriter(orDiscard(call.Stderr), said)
-	if file, ok := call.Stdout.(*os.File); !ok || !isTerminal(file) {
+	if file, ok := call.Stdout.(*os.File); !ok || !isatty.IsTerminal(file.Fd()) {
 		command.Stdout = io.MultiWriter(orDiscard(call.Stdout), said)
 	}
 	err := command.Run()
@@ -106,11 +114,6 @@ func orDiscard(w io.Writer) io.Writer {
 		return io.Discard
 	}
 	return w
-}
-
-func isTerminal(file *os.File) bool {
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // Explain is a sentence about what the command said before it failed; empty where the reason is not

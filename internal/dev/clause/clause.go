@@ -8,6 +8,7 @@ package clause
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -57,10 +58,8 @@ func record(r ddb.Request) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(file, name); err != nil {
-			return err
-		}
-		if err := file.Close(); err != nil {
+		_, err = fmt.Fprintln(file, name)
+		if err := errors.Join(err, file.Close()); err != nil {
 			return err
 		}
 	}

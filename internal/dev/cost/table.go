@@ -14,7 +14,9 @@ func (w Workload) Write(out io.Writer) error {
 		order = fmt.Sprintf("sorted by a key, about %.0f of them settled together", w.perSettle())
 	}
 	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%s by the %s, %s;\nlogs %s, X-Ray %s, consumers gather for %s; dollars a month, us-east-1:\n\n",
-		w.Rate, millions, w.Queues, w.together(), w.door(), order, w.logs(), w.xray(), w.gathers())
+		w.Rate, millions, w.Queues, w.together(),
+		either(w.URL, "function URL", "HTTP API"), order,
+		either(w.AllLogs, "of all calls", "by outcome"), either(w.Tracing, "on", "off"), w.gathers())
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tX-Ray\tfixed\ttotal\ta million\t")
 	for _, b := range w.Bills() {
@@ -45,11 +47,12 @@ func (w Workload) writeRows(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-func (w Workload) xray() string {
-	if w.Tracing {
-		return "on"
+// either is one of two texts.
+func either(is bool, yes, no string) string {
+	if is {
+		return yes
 	}
-	return "off"
+	return no
 }
 
 // gathers is for how long process's records are gathered, and what that takes.
@@ -81,18 +84,4 @@ func (w Workload) together() string {
 		return fmt.Sprintf("%d of one queue a request", w.Batch)
 	}
 	return fmt.Sprintf("one by one to a producer that lingers for %gs: %.3g a request, %.3g of one queue,", w.Linger, w.Rate/w.requests(), w.batch())
-}
-
-func (w Workload) door() string {
-	if w.URL {
-		return "function URL"
-	}
-	return "HTTP API"
-}
-
-func (w Workload) logs() string {
-	if w.AllLogs {
-		return "of all calls"
-	}
-	return "by outcome"
 }

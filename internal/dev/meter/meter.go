@@ -228,10 +228,8 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 		switch operation {
 		case "CreateTable":
 			m.tables[in.TableName] = in.definition()
-		case "PutItem":
-			count.Writes = m.write(in.TableName, item(in.Item), item(out.Item), failed)
-		case "UpdateItem":
-			count.Writes = m.update(in, out, failed)
+		case "PutItem", "UpdateItem":
+			count.Writes = m.write(in, out, failed)
 		case "DeleteItem":
 			key := m.key(in.TableName, item(in.Key))
 			count.Writes = ddb.WriteUnits(m.items[in.TableName][key].size)
@@ -264,25 +262,20 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 	m.counts[operation] = total
 }
 
-// write is the charge of a put of an item, where `there` is what stood in its way if it failed.
-func (m *Meter) write(table string, new, there ddb.Item, failed bool) float64 {
-	if failed {
-		return ddb.WriteUnits(m.see(table, there))
-	}
-	key := m.key(table, new)
-	before := m.items[table][key].size
-	m.store(table, key, new)
-	return ddb.WriteUnits(max(before, new.Size()))
-}
-
-func (m *Meter) update(in, out exchange, failed bool) float64 {
+// write is the charge of a put or an update of an item; where it failed, the answer may show what
+// stood in its way.
+func (m *Meter) write(in, out exchange, failed bool) float64 {
 	if failed {
 		return ddb.WriteUnits(m.see(in.TableName, item(out.Item)))
 	}
-	key := m.key(in.TableName, item(in.Key))
+	named, after := item(in.Key), item(out.Attributes)
+	if in.Item != nil {
+		named, after = item(in.Item), item(in.Item)
+	}
+	key := m.key(in.TableName, named)
 	before := m.items[in.TableName][key].size
-	if in.ReturnValues == "ALL_NEW" {
-		m.store(in.TableName, key, item(out.Attributes))
+	if in.Item != nil || in.ReturnValues == "ALL_NEW" {
+		m.store(in.TableName, key, after)
 	}
 	return ddb.WriteUnits(max(before, m.items[in.TableName][key].size))
 }

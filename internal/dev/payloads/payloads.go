@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // Event is one that a sender sends. Kind is GitHub's name for it, or the file's name.
@@ -27,17 +29,12 @@ func GitHub(t testing.TB, root string) (all []Event) {
 		t.Fatalf("no examples: %v; make deps installs them", err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(os.ReadFile(file))
 		var kinds []struct {
 			Name     string
 			Examples []json.RawMessage
 		}
-		if err := json.Unmarshal(text, &kinds); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(text, &kinds))
 		for _, kind := range kinds {
 			for _, body := range kind.Examples {
 				all = append(all, Event{kind.Name, filepath.Base(filepath.Dir(file)), body})
@@ -50,21 +47,15 @@ func GitHub(t testing.TB, root string) (all []Event) {
 // Lambda are the event files of aws-lambda-go that are JSON.
 func Lambda(t testing.TB) (all []Event) {
 	t.Helper()
-	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
-		"github.com/aws/aws-lambda-go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := check.Get(exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/aws/aws-lambda-go").Output())
 	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(folder)),
 		"events/testdata/*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no event files: %v", err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(os.ReadFile(file))
 		if json.Valid(text) {
 			all = append(all, Event{Kind: strings.TrimSuffix(filepath.Base(file), ".json"), Body: text})
 		}

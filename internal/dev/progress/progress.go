@@ -43,9 +43,7 @@ type Look func(context.Context) (count int, left string, err error)
 // Until looks until there are all and nothing is left. It fails where a look does, where a sweep
 // cannot be run, where nothing moves any more, and where the context ends.
 func (w Wait) Until(ctx context.Context, look Look) error {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	began := time.Now()
+	next, began := time.Tick(lookEvery), time.Now()
 	last, moved, reported, tellAt, sweepAt := -1, began, 0, began.Add(tellEvery), began.Add(sweepEvery)
 	explained := false
 	for looks := time.Duration(0); ; looks++ {
@@ -80,7 +78,7 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d %s: %w", count, w.Total, w.What, ctx.Err())
-		case <-ticker.C:
+		case <-next:
 		}
 	}
 }

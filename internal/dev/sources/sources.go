@@ -28,7 +28,7 @@ func Note(ctx context.Context, folder string, packages ...string) error {
 	if !testing.Testing() {
 		return nil
 	}
-	files, err := list(ctx, folder, packages)
+	files, err := List(ctx, folder, format, packages)
 	if err != nil {
 		return err
 	}
@@ -40,21 +40,19 @@ func Note(ctx context.Context, folder string, packages ...string) error {
 	return nil
 }
 
-func list(ctx context.Context, folder string, packages []string) ([]string, error) {
+// List has the go command list packages, and what they are built from, in a format; it returns the
+// lines that are not empty.
+func List(ctx context.Context, folder, format string, packages []string) ([]string, error) {
 	command := exec.CommandContext(ctx, "go",
 		append([]string{"list", "-e", "-deps", "-f", format}, packages...)...)
 	command.Dir = folder
+	var errs strings.Builder
+	command.Stderr = &errs
 	said, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list in %s: %w", folder, err)
+		return nil, fmt.Errorf("go list in %s: %w\n%s", folder, err, &errs)
 	}
-	var files []string
-	for line := range strings.Lines(string(said)) {
-		if file := strings.TrimSpace(line); file != "" {
-			files = append(files, file)
-		}
-	}
-	return files, nil
+	return strings.FieldsFunc(string(said), func(r rune) bool { return r == '\n' }), nil
 }
 
 // Zip packs a function's program into a zip of its own, as bootstrap.

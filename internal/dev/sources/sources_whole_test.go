@@ -28,7 +28,7 @@ func TestList(t *testing.T) {
 		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	files, err := list(t.Context(), root, []string{"./p"})
+	files, err := List(t.Context(), root, format, []string{"./p"})
 	check.OK(t, err)
 	var got []string
 	for _, file := range files {

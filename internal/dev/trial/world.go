@@ -157,29 +157,21 @@ func (w *World) Start(ctx context.Context, s Setup) {
 }
 
 // Get asks the API for a list, page by page.
-func Get[T any](
-	ctx context.Context, c *client.Client, path, list string, query url.Values,
-) (all []T, err error) {
+func Get[T any](ctx context.Context, c *client.Client, path string,
+	query url.Values) (all []T, err error) {
 	for {
-		var page map[string]json.RawMessage
+		var page struct {
+			List, Consumers []T // these are of one queue
+			Next            string
+		}
 		if err := c.Call(ctx, http.MethodGet, path, query, nil, &page); err != nil {
 			return nil, err
 		}
-		var some []T
-		if err := json.Unmarshal(page[list], &some); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", path, page[list], err)
-		}
-		all = append(all, some...)
-		var next string
-		if page["next"] != nil {
-			if err := json.Unmarshal(page["next"], &next); err != nil {
-				return nil, err
-			}
-		}
-		if next == "" {
+		all = slices.Concat(all, page.List, page.Consumers)
+		if page.Next == "" {
 			return all, nil
 		}
-		query.Set("after", next)
+		query.Set("after", page.Next)
 	}
 }
 
@@ -240,7 +232,7 @@ func (w *World) stuck(ctx context.Context) string {
 	for _, watched := range w.Watchers {
 		if missing := watched.Missing(); len(missing) > 0 {
 			query := url.Values{"queue": {missing[0].Queue}}
-			all, err := Get[json.RawMessage](ctx, w.Sender.Client, "/consumers", "consumers", query)
+			all, err := Get[json.RawMessage](ctx, w.Sender.Client, "/consumers", query)
 			lines = append(lines, fmt.Sprintf("%s: missing %d, the first is %v; its consumers: %s %v",
 				watched.Name, len(missing), missing[0], all, err))
 		}

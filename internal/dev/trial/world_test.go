@@ -127,6 +127,6 @@ func TestGet(t *testing.T) {
 			_, _ = fmt.Fprint(w,
 				map[string]string{"": `{"list":["a"],"next":"n"}`, "n": `{"list":["b"]}`}[r.FormValue("after")])
 		}))))
-	all := check.Get(Get[string](t.Context(), sender.Client, "/", "list", url.Values{}))
+	all := check.Get(Get[string](t.Context(), sender.Client, "/", url.Values{}))
 	check.That(t, slices.Equal(all, []string{"a", "b"}), "%q", all)
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,9 +55,7 @@ func (i *Issuer) SignAs(algorithm jose.SignatureAlgorithm, key any, claims map[s
 	i.t.Helper()
 	now := time.Now()
 	all := map[string]any{"iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
-	for name, value := range claims {
-		all[name] = value
-	}
+	maps.Copy(all, claims)
 	payload := check.Get(json.Marshal(all))
 	signer := check.Get(jose.NewSigner(jose.SigningKey{Algorithm: algorithm,
 		Key: jose.JSONWebKey{Key: key, KeyID: KeyID}}, nil))

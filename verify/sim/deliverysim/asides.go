@@ -82,7 +82,7 @@ func (m *model) caller(name string) {
 			p.Knows().Text(queue)
 			switch way {
 			case 0:
-				d, _ := m.deliverer(p, 0)
+				d, _ := m.deliverer(p)
 				m.Running++
 				done := d.Deliver(context.Background(), queue, m.reader(p, defaultConsumer, m.byItself), -1)
 				m.Running--
@@ -110,7 +110,7 @@ func called(name string, faults int, actors ...func(*model)) sim.Scenario {
 	begins := func(m *model) {
 		m.bound.Apart, m.bound.Inline = true, time.Minute
 		m.own = ownCalls{on: true, slow: defaultQueue, asked: []string{defaultQueue}}
-		d, _ := m.deliverer(nil, 0)
+		d, _ := m.deliverer(nil)
 		m.callOwn(d)
 		m.settle()
 	}
@@ -138,7 +138,7 @@ func asides() []sim.Scenario {
 			m.consumer(otherQueue, defaultConsumer)
 			m.producer("A", defaultQueue, 2)
 			m.producer("B", otherQueue, 1)
-			m.process("P", 0)
+			m.process("P")
 			m.caller("O")
 		}),
 		called("a slow queue, two processes and two calls at once", 0,
@@ -159,7 +159,7 @@ func asides() []sim.Scenario {
 			m.certain, m.own.slow = false, ""
 			m.poison = 2
 			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
+			m.process("P")
 			m.caller("O")
 			m.clock(1, overLease)
 		}),

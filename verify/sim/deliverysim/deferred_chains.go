@@ -3,7 +3,6 @@ package deliverysim
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -19,11 +18,10 @@ func chainsOn(engine ddb.Engine) *xorack.Store {
 }
 
 // acker is a process's on its view of the chains' table; nil where there are no chains.
-func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xorack.Acker {
+func (m *model) acker(p *sim.Proc) *xorack.Acker {
 	if m.work == nil || m.work.depth == 0 {
 		return nil
 	}
-	m.work.apart = max(m.work.apart, skew)
 	points := simdb.Engine(p, m.tables,
 		&simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: hashChainAnswer})
 	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
@@ -44,7 +42,8 @@ func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xo
 		}
 		return points.Do(ctx, r)
 	})
-	return sim.Must(xorack.New(chainsOn(view), &xorack.Options{ForEach: fanout.OneByOne, Now: now}))
+	return sim.Must(xorack.New(chainsOn(view),
+		&xorack.Options{ForEach: fanout.OneByOne, Now: m.Clock(p)}))
 }
 
 func (m *model) chain(tag string) xorack.Chain {
@@ -85,7 +84,7 @@ func (m *model) chained(was, is xorack.Chain) error {
 	c.made = c.made || is.IsCreated() && !was.IsCreated()
 	if was.End() == xorack.Open && is.End() != xorack.Open {
 		m.work.ends = append(m.work.ends, chainEnd{chain: is})
-		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.work.apart)) {
+		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.Ahead())) {
 			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token,
 				is.Deadline.Sub(m.Now))
 		}

@@ -33,18 +33,17 @@ func deferrals() []sim.Scenario {
 		scenario("deferred, two processes beside an extension", 0, 1, func(m *model) {
 			m.defers(1)
 			m.hinted()
-			m.process("P", 0)
-			m.process("Q", 0)
+			m.process("P", "Q")
 			m.comes()
 			m.extender(2 * track)
 			m.clock(1, overTrack)
 		}),
 		deferring("deferred, clocks apart", 0, 1, 1,
-			func(m *model) { m.process("Q", overLease) }, (*model).comes),
+			apart("Q", overLease), (*model).comes),
 		scenario("deferred, the sweep looks", 0, 1, func(m *model) {
 			m.defers(1)
 			m.hinted()
-			m.process("P", 0)
+			m.process("P")
 			m.worker("W")
 			m.sweeper(1, false)
 			m.clock(1, overLease)
@@ -52,7 +51,7 @@ func deferrals() []sim.Scenario {
 		scenario("deferred, the sweep times out", 0, 1, func(m *model) {
 			m.defers(1)
 			m.hinted()
-			m.process("P", 0)
+			m.process("P")
 			m.ender("E")
 			m.sweeper(1, false)
 			m.clock(1, overTrack)
@@ -92,7 +91,7 @@ func largeDeferrals() []sim.Scenario {
 		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1,
 			process("Q"), (*model).comes, clock(1)),
 		deferring("deferred, two processes and a worker beside an extension", 0, 1, 1, func(m *model) {
-			m.process("Q", 0)
+			m.process("Q")
 			m.comes()
 			m.extender(2 * track)
 			m.clock(1, overTrack)

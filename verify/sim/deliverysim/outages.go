@@ -28,10 +28,10 @@ type outage struct {
 	harmless bool
 	// tries, where it is not 0, is how many attempts there are at a bad message at most.
 	tries int
-	// knows is what the processes know of the circuits.
-	knows map[knower]circuit
 	// watched has what is known of the sink asked for and changed in steps of the schedule.
 	watched bool
+	// knows is what the processes know of the circuits.
+	knows map[knower]circuit
 }
 
 // circuit is what a process knows of it.
@@ -175,7 +175,7 @@ func behind(name string, faults int, actors ...func(*model)) sim.Scenario {
 		m.certain = false
 		m.outage.harmless, m.bound.BlockAfter, m.poison = true, 10*time.Minute, 2
 		m.bothQueues()
-		m.process("P", 0)
+		m.process("P")
 	}
 	return onNew(name, faults, 2, slices.Insert(actors, 0, begins)...)
 }
@@ -203,7 +203,7 @@ func outages() []sim.Scenario {
 			// it is tried for as long as nothing else is taken
 			m.poison, m.bound.BlockAfter, m.outage.harmless = 1, time.Second, false
 			m.outage.away = []string{otherQueue}
-			m.process("P", 0)
+			m.process("P")
 			m.clock(2, overLease)
 		}),
 		behind("a good message before a bad one, and a death", 1, clock(1)),
@@ -213,7 +213,7 @@ func outages() []sim.Scenario {
 			m.poison, m.bound.BlockAfter = 1, time.Second // nothing may be taken any more
 			m.outage.tries = attempts
 			m.producer("A", otherQueue, 2)
-			m.process("P", 0)
+			m.process("P")
 			m.clock(1, overLease)
 		}),
 	}

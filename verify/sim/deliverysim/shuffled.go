@@ -39,8 +39,9 @@ func Shuffled(seed uint64) sim.Scenario {
 				m.poisoned = queues[len(queues)-1]
 			}
 			for i := range 1 + random.IntN(3) {
-				skew := time.Duration(random.IntN(3)-1) * overLease * time.Duration(i)
-				m.process(fmt.Sprint("process ", i), skew, m.names()...)
+				name := fmt.Sprint("process ", i)
+				m.Clocks[name] = time.Duration(random.IntN(3)-1) * overLease * time.Duration(i)
+				m.process(name)
 			}
 			if random.IntN(2) == 0 {
 				m.sweeper(1+random.IntN(2), random.IntN(2) == 0)

@@ -137,6 +137,14 @@ func (a answer) String() string {
 	return fmt.Sprintf("held %v, %v %v", a.Held, a.Item, a.Items)
 }
 
+// Standing is the item that a request found, stored, or was refused for.
+func Standing(r ddb.Request, a ddb.Answer) ddb.Item {
+	if put, ok := r.(ddb.Put); ok && a.Held {
+		return put.Item
+	}
+	return a.Item
+}
+
 // HashOf feeds some attributes of an item.
 func HashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
 	for _, attribute := range attributes {

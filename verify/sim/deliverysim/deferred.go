@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -70,6 +71,7 @@ type task struct {
 // chainEnd is a record of the chains' stream that shows an end.
 type chainEnd struct {
 	chain xorack.Chain
+	image ddb.Item
 	tries int
 }
 
@@ -264,8 +266,7 @@ func (m *model) ender(name string) {
 				return
 			}
 			d, acker := m.deferrer(p)
-			hashChain(p.Knows(), at.chain)
-			p.Knows().Text(at.chain.Tag)
+			m.Hash(p.Knows(), at.image)
 			_, err := acker.Finish(context.Background(), at.chain, d.Ender(nil))
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
 				m.work.ends = append([]chainEnd{at}, m.work.ends...)
@@ -448,8 +449,7 @@ func (w *work) hash(d *sim.Digest, m *model) {
 	}
 	d.Int(int64(len(w.ends)))
 	for _, e := range w.ends {
-		d.Text(e.chain.Tag)
-		hashChain(d, e.chain)
+		m.Hash(d, e.image)
 		d.Int(int64(e.tries))
 	}
 	d.Int(int64(len(w.tasks)))
@@ -470,7 +470,6 @@ func (w *work) hash(d *sim.Digest, m *model) {
 			c.former.hash(d)
 		}
 		d.Bool(w.done[c.consumer.Token])
-		hashChain(d, m.chain(tag))
 	}
 	for _, e := range w.edges {
 		for range w.depth {

@@ -407,7 +407,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Bool(m.Run.Failed())
 		m.tables.Past.Snapshot(d)
 	}
-	m.HashTables(d, "streamsort-cursors", "streamsort-messages", consumersTable, "streamsort-trouble")
+	m.HashTables(d, "streamsort-cursors", "streamsort-messages", consumersTable,
+		"streamsort-trouble", "streamsort-chains")
 	for _, at := range m.readers {
 		m.sinks[at].hash(d)
 	}

@@ -145,13 +145,6 @@ func Standing(r ddb.Request, a ddb.Answer) ddb.Item {
 	return a.Item
 }
 
-// HashOf feeds some attributes of an item.
-func HashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
-	for _, attribute := range attributes {
-		it.Get(attribute).Digest(d)
-	}
-}
-
 // Record is a record of the cursors' stream as Lambda gets it, with its index in the event for its
 // sequence number; older is the zero Cursor where the write made it.
 func Record(index int, older, newer cursor.Cursor) json.RawMessage {

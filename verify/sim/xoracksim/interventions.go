@@ -81,7 +81,7 @@ func (m *model) redelivery(trees ...*tree) {
 func (m *model) extender(t *tree, by time.Duration) {
 	m.busy("extend "+t.tag, func(p *sim.Proc) {
 		until(p, 1, func() error {
-			deadline := m.Now.Add(by)
+			deadline := m.Clock(p)().Add(by)
 			r, err := m.acker(p).Extend(context.Background(), t.roots[0].edge, deadline)
 			if errors.Is(err, xorack.ErrTagNotFound) && !m.seen[t] {
 				return nil

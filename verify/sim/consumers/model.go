@@ -268,9 +268,6 @@ func (m *Model) Sweeper(times int) {
 	})
 }
 
-// Ticks lets time pass, at any moments.
-func (m *Model) Ticks(steps ...time.Duration) { m.Run.Clock(&m.Now, nil, steps...) }
-
 // Finish runs the last sweeps and a consumer that is back. From here on nothing goes wrong, time
 // passes, and an operator hears the announcements: a consumer is blocked as well where its
 // processes died too often.

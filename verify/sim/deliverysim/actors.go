@@ -34,12 +34,6 @@ func (m *model) producer(name, queue string, seqs ...int64) {
 	})
 }
 
-// clock lets time pass, a number of times, at any moment: a process with a claim then may find it
-// taken over.
-func (m *model) clock(times int, step time.Duration) {
-	m.Run.Clock(&m.Now, nil, slices.Repeat([]time.Duration{step}, times)...)
-}
-
 // slowClock lets so much time pass that the longest operations but a creator's are shorter.
 func (m *model) slowClock(times int, step time.Duration) {
 	ready := func() bool { return m.Running+m.notifying == 0 }

@@ -138,9 +138,7 @@ func asides() []sim.Scenario {
 			m.consumer(otherQueue, defaultConsumer)
 			m.producer("A", defaultQueue, 2)
 			m.producer("B", otherQueue, 1)
-			m.process("P")
-			m.caller("O")
-		}),
+		}, process("P"), caller("O")),
 		called("a slow queue, two processes and two calls at once", 0,
 			producer(2, 3), process("P", "Q"), caller("O", "N")),
 		called("a slow queue, 1 fault", 1, producer(2), process("P"), caller("O"), clock(1)),
@@ -154,14 +152,8 @@ func asides() []sim.Scenario {
 		called("a call of its own that died, and the timer alone", 0,
 			timed, func(m *model) { m.certain = false }, (*model).deadCall, producer(3), process("P"),
 			caller("O"), clock(1)),
-		called("a message that no endpoint takes, and the timer alone", 0, func(m *model) {
-			timed(m)
-			m.certain, m.own.slow = false, ""
-			m.poison = 2
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P")
-			m.caller("O")
-			m.clock(1, overLease)
-		}),
+		called("a message that no endpoint takes, and the timer alone", 0,
+			timed, func(m *model) { m.certain, m.own.slow, m.poison = false, "", 2 }, producer(2, 3),
+			process("P"), caller("O"), clock(1)),
 	}
 }

@@ -31,9 +31,7 @@ func eager() []sim.Scenario {
 	return []sim.Scenario{
 		eager("calls at once, right, late and wrong, 1 fault", 1, 1,
 			process("P"), func(m *model) { m.eagerly("E", defaultQueue, 1, 9) }),
-		eager("two calls at once, 1 fault", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1)
-			m.process("P")
+		eager("two calls at once, 1 fault", 1, 0, producer(1), process("P"), func(m *model) {
 			m.eagerly("E", defaultQueue, 1)
 			m.eagerly("F", defaultQueue, 1)
 		}),

@@ -245,11 +245,11 @@ func (m *model) Check() error {
 			m.records = append(m.records, record{older: was, newer: is})
 		}
 		m.cursors[queue] = is
-		if err := m.needed(queue); err != nil {
-			return err
-		}
 		page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue,
 			"")
+		if err := m.needed(page); err != nil {
+			return err
+		}
 		for _, c := range page {
 			at := reader{queue, c.Name}
 			before := m.consumers[at]
@@ -270,9 +270,7 @@ func (m *model) Check() error {
 
 // needed checks that what a consumer has before it is stored. One that is not yet started may lose
 // it, and says so by where it starts.
-func (m *model) needed(queue string) error {
-	page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue,
-		"")
+func (m *model) needed(page []delivery.Consumer) error {
 	for _, c := range page {
 		if c.Starting == "" {
 			if err := m.whole(c); err != nil {

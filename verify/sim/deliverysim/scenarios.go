@@ -68,7 +68,12 @@ func caller(names ...string) func(*model) {
 	}
 }
 
-func clock(times int) func(*model) { return func(m *model) { m.clock(times, overLease) } }
+// clock lets leases end, a number of times: a process with a claim may find it taken over.
+func clock(times int) func(*model) {
+	return ticks(slices.Repeat([]time.Duration{overLease}, times)...)
+}
+
+func ticks(steps ...time.Duration) func(*model) { return func(m *model) { m.Ticks(steps...) } }
 
 func slowClock(times int, step time.Duration) func(*model) {
 	return func(m *model) { m.slowClock(times, step) }
@@ -124,13 +129,9 @@ func Small() []sim.Scenario {
 			producer(1), process("P"), timer(defaultConsumer, "nobody", defaultConsumer), clock(1)),
 		scenario("one process and the timer alone", 1, 0,
 			timed, producer(1), process("P"), timer(defaultConsumer), clock(1)),
-		scenario("a message that no sink takes, and the timer alone", 0, 0, func(m *model) {
-			timed(m)
+		scenario("a message that no sink takes, and the timer alone", 0, 0, timed, func(m *model) {
 			m.poison, m.bound.MaxAttempts = 2, attempts+2 // the first retry is the mapping's
-			m.producer("A", defaultQueue, 1, 2, 3)
-			m.process("P")
-			m.clock(2, overLease)
-		}),
+		}, producer(1, 2, 3), process("P"), clock(2)),
 		scenario("a message that no sink takes, and the timer", 0, 0,
 			func(m *model) { m.poison = 1 }, producer(1), process("P"),
 			timer(defaultConsumer), clock(2),

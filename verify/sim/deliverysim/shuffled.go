@@ -3,6 +3,7 @@ package deliverysim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -49,7 +50,9 @@ func Shuffled(seed uint64) sim.Scenario {
 			if random.IntN(3) == 0 {
 				m.timer(m.names()...)
 			}
-			m.clock(random.IntN(5), []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)])
+			times := random.IntN(5)
+			step := []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)]
+			m.Ticks(slices.Repeat([]time.Duration{step}, times)...)
 			if random.IntN(2) == 0 {
 				m.shuffledOperator(random)
 			}

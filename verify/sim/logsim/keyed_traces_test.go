@@ -34,7 +34,7 @@ func TestTraceK3LowIsWhatWasPlaced(t *testing.T) {
 		m.producer("A", calls(1)...)
 		m.sweeper(1)
 		m.settler("late", 1, sortKeyOf(1, "z"))
-		m.clock(window)
+		m.Ticks(window)
 	}))
 }
 
@@ -88,7 +88,7 @@ func TestTraceK6ClockAfterTheRead(t *testing.T) {
 		m.storeCrowd(2, 1)
 		m.producer("A", calls(1)...)
 		m.sweeper(1)
-		m.clock(window-1, 1)
+		m.Ticks(window-1, 1)
 	}))
 }
 

@@ -88,6 +88,9 @@ func (w *World) Clock(p *sim.Proc) func() time.Time {
 	}
 }
 
+// Ticks lets time pass, at any moments.
+func (w *World) Ticks(steps ...time.Duration) { w.Run.Clock(&w.Now, nil, steps...) }
+
 // WrongClock is how far ahead of another clock one is wrong.
 const WrongClock = 5 * time.Minute
 

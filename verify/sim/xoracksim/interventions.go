@@ -14,12 +14,7 @@ import (
 func (m *model) contrary(n *node) {
 	other := *n
 	other.fails, n.tree.mayFail = true, true
-	m.busy("contrary "+n.name(), func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("takes its message"), func() bool { return m.emitted[n.index] }, "") < 0 {
-			return
-		}
-		until(p, 1, func() error { return m.handle(p, &other) })
-	})
+	m.workerOf("contrary "+n.name(), &other)
 }
 
 // successor creates a chain under a tag that was used before, once the other one is gone from the

@@ -17,8 +17,8 @@ type Digest struct{ a, b uint64 }
 func (d *Digest) Int(n int64) {
 	x := uint64(n)
 	// Two multiplications with odd constants, each followed by a turn that brings the high bits
-	// down.
-	d.a = bits.RotateLeft64((d.a^x)*0x9e3779b97f4a7c15, 29) + 1
+	// down. What is added is large: by 1, two zeros from the start would be one 1.
+	d.a = bits.RotateLeft64((d.a^x)*0x9e3779b97f4a7c15, 29) + 0x2545f4914f6cdd1d
 	d.b = bits.RotateLeft64((d.b+x)*0xc2b2ae3d27d4eb4f, 31) ^ d.a
 }
 

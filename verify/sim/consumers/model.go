@@ -1,3 +1,6 @@
+// Package consumers is what the simulators of pkg/delivery share: the tables of a run ([Tables]),
+// and a consumer that claims, with what must hold of its claims ([Model]) and a [Database] of its
+// own.
 package consumers
 
 import (
@@ -61,7 +64,7 @@ type Model struct {
 func NewModel(run *sim.Run, messages int64) Model {
 	tables := NewTables()
 	return Model{
-		World: world.On(run, tables.Memory), Tables: tables, Messages: messages, Markers: 1000,
+		World: tables.World(run), Tables: tables, Messages: messages, Markers: 1000,
 		Ended: map[delivery.Token]delivery.TokenOutcome{}, Ranges: map[delivery.Token][2]int64{},
 		requests: map[string]int{}, Announced: map[string]int{}, Ever: map[string]bool{},
 	}
@@ -108,17 +111,9 @@ func (m *Model) request(p *sim.Proc) string {
 
 // View is the consumers' table as one process sees it. What no such process asks is no point.
 func (m *Model) View(p *sim.Proc) *delivery.Store {
-	hooks := &simdb.Hooks{Older: m.Past.Older, Hash: m.HashAnswer}
-	points, others := simdb.Engine(p, m.Memory, hooks), simdb.AtOnce(p, m.Memory, hooks)
+	tables := m.World.View(p, isPoint, simdb.Hooks{Older: m.Past.Older, Hash: m.HashAnswer})
 	return On(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		switch r.Name() {
-		case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove",
-			"record operation", "operations":
-			return others.Do(ctx, r)
-		case "health", "learn":
-			return m.Health(ctx, p, r)
-		}
-		a, err := points.Do(ctx, r)
+		a, err := tables.Do(ctx, r)
 		if p == nil && ddb.Writes(r) {
 			if wrong := m.Check(); wrong != nil {
 				m.Run.Violation("%w", wrong)
@@ -126,6 +121,16 @@ func (m *Model) View(p *sim.Proc) *delivery.Store {
 		}
 		return a, err
 	}))
+}
+
+// isPoint reports whether requests of a name are points: not what only an operator asks.
+func isPoint(name string) bool {
+	switch name {
+	case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove",
+		"record operation", "health", "learn":
+		return false
+	}
+	return true
 }
 
 // Patience ends a process that waits.
@@ -263,9 +268,6 @@ func (m *Model) Sweeper(times int) {
 	})
 }
 
-// Ticks lets time pass, at any moments.
-func (m *Model) Ticks(steps ...time.Duration) { m.Run.Clock(&m.Now, nil, steps...) }
-
 // Finish runs the last sweeps and a consumer that is back. From here on nothing goes wrong, time
 // passes, and an operator hears the announcements: a consumer is blocked as well where its
 // processes died too often.
@@ -296,11 +298,11 @@ func (m *Model) Finish(rounds int, poison int64, consumes func(*delivery.Deliver
 	return nil
 }
 
-// Hash feeds what the tables and the database are known to have.
-func (m *Model) Hash(d *sim.Digest) {
+// Snapshot feeds what the tables and the database are known to have.
+func (m *Model) Snapshot(d *sim.Digest) {
 	d.Int(m.Now.Unix())
 	m.Past.Snapshot(d)
-	Hash(d, m.Was)
+	m.HashTables(d, "streamsort-consumers")
 	d.Text(fmt.Sprint(m.requests, m.Ended)) // in the order of their keys
 	if m.DB != nil {
 		m.DB.Hash(d)

@@ -105,6 +105,7 @@ func newModel(run *sim.Run, settings cursor.Settings) *model {
 		handed: map[place]bool{},
 		erased: map[string]bool{},
 	}
+	m.Unseen = []string{"change", "op"}
 	m.store = simdb.Queues(m.Tables)
 	m.Note("streamsort-cursors", func(c ddb.Change) { delete(m.knownCursors, queueOf(c)) })
 	m.Note("streamsort-messages", func(c ddb.Change) { delete(m.knownMessages, queueOf(c)) })
@@ -417,7 +418,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Text(queue)
 		// What a stale read can still show is part of the state.
 		for _, c := range m.cursors[queue] {
-			hashCursor(d, c.item)
+			m.Hash(d, c.item)
 		}
 		messages := m.messagesFrom(queue, 0)
 		d.Int(int64(len(messages)))

@@ -36,7 +36,7 @@ func (v *view) forget(at int) *sim.Digest {
 	d.Int(int64(at))
 	for _, queue := range slices.Sorted(maps.Keys(v.memo)) {
 		d.Text(queue)
-		hashCursor(d, v.memo[queue].item)
+		v.Hash(d, v.memo[queue].item)
 		d.Int(v.memo[queue].read.Unix())
 	}
 	return d
@@ -59,7 +59,7 @@ func (v *view) settle(kind int64, r ddb.Request, a ddb.Answer) {
 	d.Int(kind)
 	d.Digest(v.puts)
 	d.Digest(v.moves)
-	hash(d, r, a)
+	v.HashAnswer(d, r, a)
 }
 
 // remember does what the Sorter does with a cursor that a request was answered which began at this
@@ -114,12 +114,9 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		// Whether a piece was full is kept beyond the next look.
 		v.moves.Bool(a.Next.Exists())
 	}
-	if !v.putting && v.settings.Policy == cursor.PolicySkip && r.Name() == "query messages" {
-		v.p.Knows().Int(v.Now.Unix()) // which of the gaps that it shows are old
-	}
 	switch {
 	case kind > 0 && err == nil:
-		if it := standing(r, a); it.Exists() {
+		if it := simdb.Standing(r, a); it.Exists() {
 			v.remember(it, began)
 		}
 		if kind != kindLook || past.IsStrong(r) {
@@ -128,7 +125,7 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	case v.putting && (r.Name() == "put message" || r.Name() == "get message"):
 		// A message that is read was passed; or is of a scan, which does no harm here.
 		v.puts.Bool(err == nil)
-		hash(&v.puts, r, a)
+		v.HashAnswer(&v.puts, r, a)
 	}
 	return a, err
 }
@@ -152,7 +149,7 @@ func moveOf(move ddb.Update) (from, to int64) {
 
 // hooks are what the model has to say to the processes' requests.
 func (m *model) hooks() *simdb.Hooks {
-	return &simdb.Hooks{Perform: m.perform, Older: m.older, Hash: hash}
+	return &simdb.Hooks{Perform: m.perform, Older: m.older, Hash: m.HashAnswer}
 }
 
 // perform has a request done, and checks what it did.

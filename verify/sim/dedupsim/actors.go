@@ -52,9 +52,10 @@ var (
 type process struct {
 	*model
 	p     *sim.Proc
-	by    owner
+	by    string
 	calls []call
 	d     *dedup.Deduplicator[string, string]
+	clock func() time.Time
 	made  int
 	// swaps is what the last swap does.
 	swaps kind
@@ -102,8 +103,10 @@ func (m *model) options(now func() time.Time,
 	return o
 }
 
-func (m *model) process(p *sim.Proc, skew time.Duration) *process {
-	c := &process{model: m, p: p, by: owner{p.Name(), skew}, tokens: map[dedup.Token]bool{}}
+func (m *model) process(p *sim.Proc) *process {
+	c := &process{
+		model: m, p: p, by: p.Name(), clock: m.Clock(p), tokens: map[dedup.Token]bool{},
+	}
 	if m.alike {
 		p.Alike(c.owned)
 	}
@@ -150,17 +153,11 @@ func (c *process) share(d *sim.Digest) {
 	d.Int(int64(math.Float64bits(share.Float())))
 }
 
-// clock is the process's own.
-func (c *process) clock() time.Time {
-	c.p.Knows().Int(c.Now.UnixMilli())
-	return c.Now.Add(c.by.skew)
-}
-
-// caller makes its calls one after the other, in one process whose clock is off by skew, and
-// repeats one that a fault ended, once.
-func (m *model) caller(name string, skew time.Duration, all ...call) {
+// caller makes its calls one after the other, in one process, and repeats one that a fault ended,
+// once.
+func (m *model) caller(name string, all ...call) {
 	m.Run.Go(name, func(p *sim.Proc) {
-		c := m.process(p, skew)
+		c := m.process(p)
 		c.calls = all
 		for i, made := range all {
 			for attempt := range 2 {
@@ -234,7 +231,7 @@ func (c *process) learns(k kind, r dedup.Row, done bool) {
 func (c *process) hash(d *sim.Digest, r dedup.Row) {
 	if c.alike {
 		own := 0
-		if r.Exists() && string(r.Token[1:1+len(c.by.name)]) == c.by.name {
+		if r.Exists() && string(r.Token[1:1+len(c.by)]) == c.by {
 			own = int(r.Token[0])
 		}
 		d.Int(int64(own))
@@ -245,13 +242,13 @@ func (c *process) hash(d *sim.Digest, r dedup.Row) {
 
 // owned feeds what the process does, and the fences that it has got.
 func (c *process) owned(d *sim.Digest) {
-	d.Int(int64(c.by.skew))
+	d.Int(int64(c.Clocks[c.by]))
 	for _, does := range c.calls {
 		d.Text(string(does.do))
 		d.Text(does.payload)
 	}
 	for _, fence := range slices.Sorted(maps.Keys(c.owners)) {
-		if c.owners[fence].name == c.by.name {
+		if c.owners[fence] == c.by {
 			d.Int(fence)
 		}
 	}
@@ -283,7 +280,7 @@ func (c *process) make(made call) error {
 		c.knows = false
 		run, _ := dedup.RunOf(ctx)
 		if !run.LeaseUntil.After(c.clock()) {
-			c.Run.Violation("D5: %s runs after its lease", c.by.name)
+			c.Run.Violation("D5: %s runs after its lease", c.by)
 		}
 		if err := c.effect(run); err != nil {
 			return "", err
@@ -331,8 +328,8 @@ func (c *process) manually() error {
 // effect is the effect: a moment at which anything else may happen. No process dies there: that is
 // the same as a death before the write that follows.
 func (c *process) effect(run dedup.Run) error {
-	if c.owners[run.Fence].name != c.by.name {
-		c.Run.Violation("%s runs under fence %d, which is not its own", c.by.name, run.Fence)
+	if c.owners[run.Fence] != c.by {
+		c.Run.Violation("%s runs under fence %d, which is not its own", c.by, run.Fence)
 	}
 	c.fence = run.Fence
 	c.p.Knows().Int(run.Fence)
@@ -347,7 +344,7 @@ func (c *process) value(run dedup.Run, payload string) string {
 	// A fence has one owner; who it is must not be visible where all are alike.
 	value := fmt.Sprintf("%s %d", payload, run.Fence)
 	if !c.alike {
-		value = fmt.Sprintf("%s %s %d", payload, c.by.name, run.Fence)
+		value = fmt.Sprintf("%s %s %d", payload, c.by, run.Fence)
 	}
 	if c.large {
 		value += strings.Repeat(" ", 2000)
@@ -358,7 +355,7 @@ func (c *process) value(run dedup.Run, payload string) string {
 // checkAnswer checks what a call was answered.
 func (c *process) checkAnswer(out dedup.Outcome[string], err error, payload string) {
 	wrong := func(format string, arguments ...any) {
-		c.Run.Violation("%s was answered %q, %v: %s", c.by.name, strings.TrimSpace(out.Value), err,
+		c.Run.Violation("%s was answered %q, %v: %s", c.by, strings.TrimSpace(out.Value), err,
 			fmt.Sprintf(format, arguments...))
 	}
 	var (

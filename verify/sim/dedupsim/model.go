@@ -59,12 +59,6 @@ type settings struct {
 	fewer int
 }
 
-// owner is who made a claim, and how its clock is off.
-type owner struct {
-	name string
-	skew time.Duration
-}
-
 // completion is how a claim was completed.
 type completion struct {
 	result     string
@@ -84,8 +78,8 @@ type model struct {
 	item  ddb.Item
 	row   dedup.Row
 	older []ddb.Item
-	// owners are the claims by their fences, completions the results.
-	owners      map[int64]owner
+	// owners are who made the claims, by their fences, completions the results.
+	owners      map[int64]string
 	completions map[int64]completion
 	// claims counts writes that made an owner.
 	claims int
@@ -100,7 +94,7 @@ type model struct {
 func newModel(run *sim.Run, s settings) *model {
 	m := &model{
 		World: world.New(run, dedup.Names{}.Tables()...), settings: s,
-		owners: map[int64]owner{}, completions: map[int64]completion{}, copying: s.late,
+		owners: map[int64]string{}, completions: map[int64]completion{}, copying: s.late,
 	}
 	m.table, m.decode = newTable(m.Tables)
 	return m
@@ -112,7 +106,7 @@ func (m *model) Check() error { return nil }
 // write is a write of the row.
 type write struct {
 	kind kind
-	by   owner
+	by   string
 	// token is that of a claim, and clock when it was made; token and fence are those of a claim
 	// that is ended.
 	token dedup.Token
@@ -127,7 +121,7 @@ func (m *model) perform(w write) (ddb.Answer, error) {
 	a, err := w.do()
 	m.item = m.standing()
 	m.row = m.rowOf(m.item)
-	if !sameRow(before, m.row) {
+	if !m.item.Equal(item) {
 		m.older = append(m.older, item)
 		if len(m.older) > 2 {
 			m.older = m.older[1:]
@@ -147,13 +141,6 @@ func (m *model) standing() ddb.Item {
 	return ddb.Item{}
 }
 
-func sameRow(a, b dedup.Row) bool {
-	return a.Fence == b.Fence && a.Token == b.Token && a.Attempt == b.Attempt &&
-		a.LeaseUntil.Equal(b.LeaseUntil) &&
-		a.ValidUntil.Equal(b.ValidUntil) && a.StartedAt.Equal(b.StartedAt) && sameEnd(a, b) &&
-		bytes.Equal(a.Payload, b.Payload) && a.Error == b.Error
-}
-
 // sameEnd reports whether two rows were completed alike.
 func sameEnd(a, b dedup.Row) bool {
 	return a.CompletedAt.Equal(b.CompletedAt) && a.Failed == b.Failed &&
@@ -165,12 +152,12 @@ func isCompleted(r dedup.Row) bool { return !r.CompletedAt.IsZero() }
 
 // check checks a write that changed the row.
 func (m *model) check(w write, before, after dedup.Row) {
-	clock := m.Now.Add(w.by.skew)
+	clock := m.Now.Add(m.Clocks[w.by])
 	if w.kind.claims() {
 		clock = w.clock
 	}
 	wrong := func(format string, arguments ...any) {
-		m.Run.Violation("%s by %s: %s", w.kind, w.by.name, fmt.Sprintf(format, arguments...))
+		m.Run.Violation("%s by %s: %s", w.kind, w.by, fmt.Sprintf(format, arguments...))
 	}
 	valid := before.Exists() && before.ValidUntil.After(clock)
 	if !after.Exists() {
@@ -232,8 +219,8 @@ func (m *model) checkClaim(w write, before, after dedup.Row, valid bool,
 	}
 	if was := m.lastOwned(before); was.Exists() && !m.farApart && !isCompleted(was) {
 		by := m.owners[was.Fence]
-		if clock := m.Now.Add(by.skew); clock.Before(was.LeaseUntil) {
-			wrong("D5: the lease of %s goes on for %v", by.name, was.LeaseUntil.Sub(clock))
+		if clock := m.Now.Add(m.Clocks[by]); clock.Before(was.LeaseUntil) {
+			wrong("D5: the lease of %s goes on for %v", by, was.LeaseUntil.Sub(clock))
 		}
 	}
 	m.owners[after.Fence] = w.by
@@ -311,7 +298,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	// and their number are.
 	d.Int(int64(len(m.owners)))
 	if !m.alike {
-		d.Text(m.owners[m.row.Fence].name)
+		d.Text(m.owners[m.row.Fence])
 	}
 	d.Bool(m.copying)
 	d.Int(int64(m.asking))

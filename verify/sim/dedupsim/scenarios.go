@@ -21,11 +21,20 @@ func scenario(name string, faults int, s settings, actors ...func(*model)) sim.S
 	return sim.Cast(name, faults, set, actors...)
 }
 
-// callers are processes whose clocks are right, each with its calls.
+// apart are how far the callers' clocks are off.
+func apart(clocks ...time.Duration) func(*model) {
+	return func(m *model) {
+		for i, ahead := range clocks {
+			m.Clocks[string(rune('A'+i))] = ahead
+		}
+	}
+}
+
+// callers are processes, each with its calls.
 func callers(all ...[]call) func(*model) {
 	return func(m *model) {
 		for i, own := range all {
-			m.caller(string(rune('A'+i)), 0, own...)
+			m.caller(string(rune('A'+i)), own...)
 		}
 	}
 }
@@ -55,32 +64,20 @@ func Small() []sim.Scenario {
 		scenario("a late copy after a takeover", 1, settings{late: true},
 			callers(calls(once), calls(refused)), passes(over), network(1)),
 		scenario("extended", 1, settings{}, callers(calls(manual), calls(once)), passes(over)),
-		scenario("clocks apart within the margin", 0, settings{}, func(m *model) {
-			m.caller("A", -margin/2, calls(once)...)
-			m.caller("B", margin/2, calls(once)...)
-			m.passes(lease-time.Second, time.Second, margin)
-		}),
-		scenario("clocks far apart", 1, settings{farApart: true}, func(m *model) {
-			m.caller("A", -10*time.Minute, calls(once)...)
-			m.caller("B", 10*time.Minute, calls(once)...)
-			m.passes(over)
-		}),
+		scenario("clocks apart within the margin", 0, settings{}, apart(-margin/2, margin/2),
+			callers(calls(once), calls(once)), passes(lease-time.Second, time.Second, margin)),
+		scenario("clocks far apart", 1, settings{farApart: true}, apart(-10*time.Minute, 10*time.Minute),
+			callers(calls(once), calls(once)), passes(over)),
 		scenario("expires", 0, settings{ttl: ttl},
 			callers(calls(once, once), calls(once)), passes(ttl, ttl)),
 		scenario("expires before its lease would", 0, settings{ttl: time.Second},
 			callers(calls(once), calls(once)), passes(2*time.Second, over)),
 		scenario("expires before its lease would, clocks apart", 0, settings{ttl: time.Second},
-			func(m *model) {
-				m.caller("A", -margin/2, calls(once)...)
-				m.caller("B", margin/2, calls(once)...)
-				m.passes(lease-time.Second, time.Second, margin)
-			}),
+			apart(-margin/2, margin/2), callers(calls(once), calls(once)),
+			passes(lease-time.Second, time.Second, margin)),
 		scenario("deleted by TTL, clocks far apart", 1, settings{farApart: true, ttl: time.Second},
-			func(m *model) {
-				m.caller("A", 10*time.Minute, calls(once)...)
-				m.caller("B", -10*time.Minute, calls(once)...)
-				m.expiry(10*time.Minute+2*time.Second, 2*time.Hour)
-			}),
+			apart(10*time.Minute, -10*time.Minute), callers(calls(once), calls(once)),
+			func(m *model) { m.expiry(10*time.Minute+2*time.Second, 2*time.Hour) }),
 		scenario("invalidated", 1, settings{}, callers(calls(once, invalidate), calls(once))),
 		scenario("invalidated by two", 0, settings{},
 			callers(calls(once, invalidate), calls(invalidate, once))),
@@ -145,7 +142,8 @@ func Shuffled(seed uint64) sim.Scenario {
 			if s.farApart {
 				skew = time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
 			}
-			skew = skew.Truncate(time.Millisecond)
+			name := string(rune('A' + n))
+			m.Clocks[name] = skew.Truncate(time.Millisecond)
 			var all []call
 			for range 1 + random.IntN(4) {
 				c := call{do: actions[random.IntN(len(actions))]}
@@ -154,7 +152,7 @@ func Shuffled(seed uint64) sim.Scenario {
 				}
 				all = append(all, c)
 			}
-			m.caller(string(rune('A'+n)), skew, all...)
+			m.caller(name, all...)
 		}
 		steps := []time.Duration{time.Second, lease - time.Second, lease, margin, over, ttl}
 		var passes []time.Duration

@@ -15,7 +15,7 @@ import (
 // for which the release made room, is answered with the result of the first.
 func TestTraceReleasedWhileItRuns(t *testing.T) {
 	simtest.EverySchedule(t, scenario("released while it runs", 0, settings{}, func(m *model) {
-		m.caller("A", 0, call{once, "one"}, call{once, "two"})
-		m.caller("B", 0, calls(force)...)
+		m.caller("A", call{once, "one"}, call{once, "two"})
+		m.caller("B", calls(force)...)
 	}))
 }

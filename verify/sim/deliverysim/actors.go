@@ -34,12 +34,6 @@ func (m *model) producer(name, queue string, seqs ...int64) {
 	})
 }
 
-// clock lets time pass, a number of times, at any moment: a process with a claim then may find it
-// taken over.
-func (m *model) clock(times int, step time.Duration) {
-	m.Run.Clock(&m.Now, nil, slices.Repeat([]time.Duration{step}, times)...)
-}
-
 // slowClock lets so much time pass that the longest operations but a creator's are shorter.
 func (m *model) slowClock(times int, step time.Duration) {
 	ready := func() bool { return m.Running+m.notifying == 0 }
@@ -51,19 +45,14 @@ func (m *model) slowClock(times int, step time.Duration) {
 	})
 }
 
-// handler is the function behind the cursors' stream, for one process.
-func (m *model) handler(p *sim.Proc, d *delivery.Deliverer,
-	names ...string) (func(context.Context, table.StreamEvent) ([]int, error), error) {
-	if len(names) == 0 {
-		for _, at := range m.readers {
-			names = append(names, at.name)
-		}
-	}
+// handle is the function behind the cursors' stream.
+type handle = func(context.Context, table.StreamEvent) ([]int, error)
+
+// handler is that of one process.
+func (m *model) handler(p *sim.Proc, d *delivery.Deliverer) (handle, error) {
 	var readers []delivery.Reader
-	for i, name := range names {
-		if i == 0 || names[i-1] != name {
-			readers = append(readers, m.reader(p, name, m.beside))
-		}
+	for _, name := range m.names() {
+		readers = append(readers, m.reader(p, name, m.beside))
 	}
 	handle, err := delivery.OnStream(d, cursor.Names{}, readers...)
 	return func(ctx context.Context, e table.StreamEvent) ([]int, error) {
@@ -107,63 +96,54 @@ func (m *model) reader(p *sim.Proc, name string, seen func(delivery.Batch)) deli
 // retries is how often the event source mapping hands a record out.
 const retries = 2
 
-// process is a function behind the cursors' stream: it takes all records that wait, as one event.
-// The stream may drop a record or hand the event out again to the next that asks; the process may
-// die, and another takes its place. Several processes share the stream: a record that one has taken
-// no other gets.
-func (m *model) process(name string, skew time.Duration, consumers ...string) {
-	m.processes(name, skew, false, consumers...)
+// process starts functions behind the cursors' stream: each takes all records that wait, as one
+// event. The stream may drop a record or hand the event out again to the next that asks; the
+// process may die, and another takes its place. Several processes share the stream: a record that
+// one has taken no other gets. One that is warm goes on with what it remembers.
+func (m *model) process(names ...string) {
+	m.streamed = true
+	m.handlers += len(names)
+	ready := func() bool { return len(m.records) > 0 }
+	for _, name := range names {
+		m.Serves(name, sim.Labelf("next event"), ready, func(p *sim.Proc) func(int) {
+			var handle handle
+			return func(way int) {
+				if way == 1 {
+					m.records, m.lost = m.records[1:], m.alarms != nil
+					return
+				}
+				if handle == nil || !m.Warm[name] {
+					d, _ := m.deliverer(p)
+					handle = sim.Must(m.handler(p, d))
+				}
+				m.event(p, handle, way == 0)
+			}
+		}, "", "drops a record", "hands it out twice")
+	}
 }
 
-// warm is a process that goes on with what it remembers from one event to the next.
-func (m *model) warm(name string) { m.processes(name, 0, true) }
-
-func (m *model) processes(name string, skew time.Duration, warm bool, consumers ...string) {
-	m.streamed = true
-	m.handlers++
-	m.Run.Daemon(name, func(p *sim.Proc) {
-		var handle func(context.Context, table.StreamEvent) ([]int, error)
-		for {
-			if handle == nil || !warm {
-				p.Forget()
-				d, _ := m.deliverer(p, skew)
-				handle = sim.Must(m.handler(p, d, consumers...))
-			}
-			way := p.Choose(sim.Labelf("next event"), func() bool {
-				return len(m.records) > 0
-			}, "", "drops a record", "hands it out twice")
-			if way < 0 {
-				return
-			}
-			if way == 1 {
-				m.records, m.lost = m.records[1:], m.alarms != nil
-				continue
-			}
-			taken := append([]record(nil), m.records...)
-			for _, r := range taken {
-				r.hash(p.Knows())
-			}
-			if way == 0 {
-				m.records = nil
-			}
-			m.Running++
-			p.Invoke()
-			failed, err := handle(context.Background(), event(taken))
-			m.Running--
-			switch {
-			case err != nil:
-				m.Run.Violation("an event that is right was refused: %v", err)
-			case p.Dead():
-				failed = []int{0}
-			}
-			if way == 0 && len(failed) > 0 {
-				m.again(taken[failed[0]:])
-			}
-			if p.Dead() {
-				return
-			}
-		}
-	})
+// event has a process take the records that wait; once where they are not handed out again.
+func (m *model) event(p *sim.Proc, handle handle, once bool) {
+	taken := slices.Clone(m.records)
+	for _, r := range taken {
+		r.hash(p.Knows())
+	}
+	if once {
+		m.records = nil
+	}
+	m.Running++
+	p.Invoke()
+	failed, err := handle(context.Background(), event(taken))
+	m.Running--
+	switch {
+	case err != nil:
+		m.Run.Violation("an event that is right was refused: %v", err)
+	case p.Dead():
+		failed = []int{0}
+	}
+	if once && len(failed) > 0 {
+		m.again(taken[failed[0]:])
+	}
 }
 
 // again hands records out again, unless that was done often enough.
@@ -183,13 +163,13 @@ func (m *model) again(failed []record) {
 // sweeper runs the sweep a number of times; deleting says that it deletes what all are past.
 func (m *model) sweeper(times int, deleting bool) {
 	m.Turns("sweep", times, sim.Labelf("sweep"), nil, func(p *sim.Proc) func(int) {
-		d, _ := m.deliverer(p, 0)
+		d, _ := m.deliverer(p)
 		return func(int) {
 			// What fails is for the next run.
 			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{
 				Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Delete: deleting,
 			})
-			_ = m.sweepChains(context.Background(), d, m.acker(p, 0, m.clockOf(p, 0)))
+			_ = m.sweepChains(context.Background(), d, m.acker(p))
 		}
 	})
 }
@@ -199,7 +179,7 @@ func (m *model) sweeper(times int, deleting bool) {
 func (m *model) timer(consumers ...string) {
 	m.Turns("timer", len(consumers), sim.Labelf("wake one of %v", consumers), nil,
 		func(p *sim.Proc) func(int) {
-			d, _ := m.deliverer(p, 0)
+			d, _ := m.deliverer(p)
 			return func(i int) {
 				if _, _, err := d.Wake(context.Background(), defaultQueue, consumers[i],
 					delivery.SweepOptions{MaxAttempts: attempts}); err != nil {
@@ -214,7 +194,7 @@ func (m *model) timer(consumers ...string) {
 func (m *model) keeper(periods int) {
 	ready := func() bool { return m.Running == 0 }
 	m.Turns("keeper", periods, sim.Labelf("%v pass", m.keep/4), ready, func(p *sim.Proc) func(int) {
-		d, s := m.deliverer(p, 0)
+		d, s := m.deliverer(p)
 		return func(int) {
 			m.Now = m.Now.Add(m.keep / 4)
 			m.expire()
@@ -250,7 +230,7 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 // before the start was.
 func (m *model) creator(starts delivery.Start) {
 	m.Run.Go("creator of d", func(p *sim.Proc) {
-		d, _ := m.deliverer(p, 0)
+		d, _ := m.deliverer(p)
 		for failed := 0; failed < 2; {
 			made, err := d.Create(context.Background(), defaultQueue, "d", starts)
 			switch {
@@ -291,7 +271,7 @@ type operation struct {
 func (m *model) operator(name string, operations ...operation) {
 	m.Turns(name, len(operations), sim.Labelf("asks for the next of %v", operations), nil,
 		func(p *sim.Proc) func(int) {
-			d, _ := m.deliverer(p, 0)
+			d, _ := m.deliverer(p)
 			return func(i int) {
 				op := fmt.Sprint(name, " ", i)
 				m.orders[op] = order{operations[i].kind, operations[i].seq}

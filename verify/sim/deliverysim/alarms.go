@@ -7,15 +7,11 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
 // timed is a scenario in which the timer has to be enough.
 func timed(m *model) { m.alarms = sim.Alarms{} }
-
-// handle is the function behind the cursors' stream.
-type handle = func(context.Context, table.StreamEvent) ([]int, error)
 
 // byTimer checks that no sweep is needed where no record is dropped and no wake-up fails:
 // everything is delivered, or blocked.

@@ -82,7 +82,7 @@ func (m *model) caller(name string) {
 			p.Knows().Text(queue)
 			switch way {
 			case 0:
-				d, _ := m.deliverer(p, 0)
+				d, _ := m.deliverer(p)
 				m.Running++
 				done := d.Deliver(context.Background(), queue, m.reader(p, defaultConsumer, m.byItself), -1)
 				m.Running--
@@ -110,7 +110,7 @@ func called(name string, faults int, actors ...func(*model)) sim.Scenario {
 	begins := func(m *model) {
 		m.bound.Apart, m.bound.Inline = true, time.Minute
 		m.own = ownCalls{on: true, slow: defaultQueue, asked: []string{defaultQueue}}
-		d, _ := m.deliverer(nil, 0)
+		d, _ := m.deliverer(nil)
 		m.callOwn(d)
 		m.settle()
 	}
@@ -138,9 +138,7 @@ func asides() []sim.Scenario {
 			m.consumer(otherQueue, defaultConsumer)
 			m.producer("A", defaultQueue, 2)
 			m.producer("B", otherQueue, 1)
-			m.process("P", 0)
-			m.caller("O")
-		}),
+		}, process("P"), caller("O")),
 		called("a slow queue, two processes and two calls at once", 0,
 			producer(2, 3), process("P", "Q"), caller("O", "N")),
 		called("a slow queue, 1 fault", 1, producer(2), process("P"), caller("O"), clock(1)),
@@ -154,14 +152,8 @@ func asides() []sim.Scenario {
 		called("a call of its own that died, and the timer alone", 0,
 			timed, func(m *model) { m.certain = false }, (*model).deadCall, producer(3), process("P"),
 			caller("O"), clock(1)),
-		called("a message that no endpoint takes, and the timer alone", 0, func(m *model) {
-			timed(m)
-			m.certain, m.own.slow = false, ""
-			m.poison = 2
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
-			m.caller("O")
-			m.clock(1, overLease)
-		}),
+		called("a message that no endpoint takes, and the timer alone", 0,
+			timed, func(m *model) { m.certain, m.own.slow, m.poison = false, "", 2 }, producer(2, 3),
+			process("P"), caller("O"), clock(1)),
 	}
 }

@@ -47,7 +47,7 @@ func (m *model) sweepUntilRetired(last int64) {
 		return c.Floor < last || stored && m.Now.Sub(c.FloorSince) >= cursor.DeleteAfter
 	}
 	m.Serves("sweep", sim.Labelf("next run"), open, func(p *sim.Proc) func(int) {
-		d, _ := m.deliverer(p, 0)
+		d, _ := m.deliverer(p)
 		return func(int) {
 			p.Invoke()
 			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -25,8 +26,6 @@ type work struct {
 	// depth is how many edges lie one under the other in a message's tree; 0 where batches have no
 	// chain, and a worker has their token.
 	depth int
-	// apart is how far a clock is ahead at most.
-	apart time.Duration
 	// fails is how often workers may find that their work fails.
 	fails int
 	// made counts the consumers that were made.
@@ -72,6 +71,7 @@ type task struct {
 // chainEnd is a record of the chains' stream that shows an end.
 type chainEnd struct {
 	chain xorack.Chain
+	image ddb.Item
 	tries int
 }
 
@@ -95,7 +95,7 @@ func (m *model) defersAway() {
 	m.defers(1)
 	m.bound.MaxAttempts = attempts
 	m.outage.away = []string{defaultQueue, otherQueue}
-	m.process("P", 0)
+	m.process("P")
 	m.ender("E")
 	m.worker("W")
 	m.comesBack()
@@ -107,7 +107,7 @@ func deferring(name string, faults int, messages int64, depth int,
 	begins := func(m *model) {
 		m.defers(depth)
 		m.hinted()
-		m.process("P", 0)
+		m.process("P")
 		if depth > 0 {
 			m.ender("E")
 		}
@@ -265,9 +265,8 @@ func (m *model) ender(name string) {
 			if !handed {
 				return
 			}
-			d, acker := m.deferrer(p, 0)
-			hashChain(p.Knows(), at.chain)
-			p.Knows().Text(at.chain.Tag)
+			d, acker := m.deferrer(p)
+			m.Hash(p.Knows(), at.image)
 			_, err := acker.Finish(context.Background(), at.chain, d.Ender(nil))
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
 				m.work.ends = append([]chainEnd{at}, m.work.ends...)
@@ -286,7 +285,7 @@ func (m *model) worker(name string) {
 			if !handed {
 				return
 			}
-			d, acker := m.deferrer(p, 0)
+			d, acker := m.deferrer(p)
 			at.hash(p.Knows())
 			err := m.works(p, d, acker, at)
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
@@ -344,7 +343,7 @@ func (m *model) works(p *sim.Proc, d *delivery.Deliverer, acker *xorack.Acker, a
 // extender has more time for whatever was handed over, once.
 func (m *model) extender(by time.Duration) {
 	m.Run.Go("extender", func(p *sim.Proc) {
-		_, acker := m.deferrer(p, 0)
+		_, acker := m.deferrer(p)
 		if p.Choose(sim.Labelf("extend"), func() bool { return len(m.work.edges) > 0 }, "") < 0 {
 			return
 		}
@@ -369,7 +368,7 @@ func (m *model) remaker() {
 		c := m.consumers[reader{defaultQueue, defaultConsumer}]
 		return c.State == delivery.Idle && c.Token.N > 0
 	}, func() {
-		d, _ := m.deliverer(nil, 0)
+		d, _ := m.deliverer(nil)
 		ctx := context.Background()
 		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue,
 			Consumer: defaultConsumer, Reason: "why", Op: "remove"})
@@ -389,9 +388,9 @@ func (m *model) remaker() {
 }
 
 // deferrer is a process that ends claims.
-func (m *model) deferrer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer, *xorack.Acker) {
-	d, _ := m.deliverer(p, skew)
-	return d, m.acker(p, skew, m.clockOf(p, skew))
+func (m *model) deferrer(p *sim.Proc) (*delivery.Deliverer, *xorack.Acker) {
+	d, _ := m.deliverer(p)
+	return d, m.acker(p)
 }
 
 // finish does what is left of the work in the end: all of it is done.
@@ -399,7 +398,7 @@ func (m *model) finish(ctx context.Context) error {
 	if m.work == nil {
 		return nil
 	}
-	d, acker := m.deferrer(nil, 0)
+	d, acker := m.deferrer(nil)
 	m.work.fails = 0
 	for len(m.work.tasks) > 0 {
 		at := m.work.tasks[0]
@@ -450,8 +449,7 @@ func (w *work) hash(d *sim.Digest, m *model) {
 	}
 	d.Int(int64(len(w.ends)))
 	for _, e := range w.ends {
-		d.Text(e.chain.Tag)
-		hashChain(d, e.chain)
+		m.Hash(d, e.image)
 		d.Int(int64(e.tries))
 	}
 	d.Int(int64(len(w.tasks)))
@@ -472,7 +470,6 @@ func (w *work) hash(d *sim.Digest, m *model) {
 			c.former.hash(d)
 		}
 		d.Bool(w.done[c.consumer.Token])
-		hashChain(d, m.chain(tag))
 	}
 	for _, e := range w.edges {
 		for range w.depth {

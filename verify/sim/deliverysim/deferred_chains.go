@@ -3,7 +3,6 @@ package deliverysim
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -19,13 +18,12 @@ func chainsOn(engine ddb.Engine) *xorack.Store {
 }
 
 // acker is a process's on its view of the chains' table; nil where there are no chains.
-func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xorack.Acker {
+func (m *model) acker(p *sim.Proc) *xorack.Acker {
 	if m.work == nil || m.work.depth == 0 {
 		return nil
 	}
-	m.work.apart = max(m.work.apart, skew)
 	points := simdb.Engine(p, m.tables,
-		&simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: hashChainAnswer})
+		&simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: m.HashAnswer})
 	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if _, isQuery := r.(ddb.Query); isQuery {
 			// No point: the index may be behind, and each chain is read strongly.
@@ -44,20 +42,13 @@ func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xo
 		}
 		return points.Do(ctx, r)
 	})
-	return sim.Must(xorack.New(chainsOn(view), &xorack.Options{ForEach: fanout.OneByOne, Now: now}))
+	return sim.Must(xorack.New(chainsOn(view),
+		&xorack.Options{ForEach: fanout.OneByOne, Now: m.Clock(p)}))
 }
 
 func (m *model) chain(tag string) xorack.Chain {
 	c, _ := chainsOn(m.tables).Chain(context.Background(), tag)
 	return c
-}
-
-// hashChainAnswer feeds what of a chain an actor acts on.
-func hashChainAnswer(d *sim.Digest, _ ddb.Request, a ddb.Answer) {
-	d.Bool(a.Held)
-	d.Digest(a.Item.Only("n", "st", "created", "deadline", "due", "seen", "endedAt", "expiresOn").
-		Digest())
-	d.Int(int64(len(a.Item.Get("ops").Members())))
 }
 
 // chainRequest does a request, and checks what a write did.
@@ -69,7 +60,7 @@ func (m *model) chainRequest(r ddb.Request, do func() (ddb.Answer, error)) (ddb.
 	was := m.chain(u.Key.Get("tag").Str())
 	a, err := do()
 	if a.Held {
-		if wrong := m.chained(was, m.chain(u.Key.Get("tag").Str())); wrong != nil {
+		if wrong := m.chained(was, m.chain(u.Key.Get("tag").Str()), a.Item); wrong != nil {
 			m.Run.Violation("%w", wrong)
 		}
 	}
@@ -77,15 +68,15 @@ func (m *model) chainRequest(r ddb.Request, do func() (ddb.Answer, error)) (ddb.
 }
 
 // chained checks what a write made of a chain, and puts its record into the stream.
-func (m *model) chained(was, is xorack.Chain) error {
+func (m *model) chained(was, is xorack.Chain, image ddb.Item) error {
 	c := m.work.claims[is.Tag]
 	if c == nil {
 		return fmt.Errorf("D2: the chain %s is nobody's claim's", is.Tag)
 	}
 	c.made = c.made || is.IsCreated() && !was.IsCreated()
 	if was.End() == xorack.Open && is.End() != xorack.Open {
-		m.work.ends = append(m.work.ends, chainEnd{chain: is})
-		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.work.apart)) {
+		m.work.ends = append(m.work.ends, chainEnd{chain: is, image: image})
+		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.Ahead())) {
 			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token,
 				is.Deadline.Sub(m.Now))
 		}
@@ -100,18 +91,4 @@ func (m *model) chained(was, is xorack.Chain) error {
 func chainTag(c delivery.Consumer) string {
 	c.Deferred = true
 	return delivery.ChainOf(c)
-}
-
-func hashChain(d *sim.Digest, c xorack.Chain) {
-	d.Bool(c.Exists())
-	d.Int(c.Sum.Hi)
-	d.Int(int64(c.Sum.Lo))
-	d.Int(int64(len(c.Ops)))
-	d.Text(string(c.Recorded))
-	d.Int(c.Created.Unix())
-	d.Int(c.Deadline.Unix())
-	d.Int(c.Due.Unix())
-	d.Int(c.Seen.Unix())
-	d.Int(c.EndedAt.Unix())
-	d.Int(c.ExpiresOn.Unix())
 }

@@ -13,7 +13,7 @@ import (
 func (m *model) eagerly(name, queue string, positions ...int64) {
 	m.Turns(name, len(positions), sim.Labelf("call at once for one of %v", positions), nil,
 		func(p *sim.Proc) func(int) {
-			d, _ := m.deliverer(p, 0)
+			d, _ := m.deliverer(p)
 			return func(i int) {
 				moved := map[string]int64{queue: positions[i]}
 				d.Inside(request.Inside{}).DeliverMoved(context.Background(), moved,
@@ -31,9 +31,7 @@ func eager() []sim.Scenario {
 	return []sim.Scenario{
 		eager("calls at once, right, late and wrong, 1 fault", 1, 1,
 			process("P"), func(m *model) { m.eagerly("E", defaultQueue, 1, 9) }),
-		eager("two calls at once, 1 fault", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1)
-			m.process("P", 0)
+		eager("two calls at once, 1 fault", 1, 0, producer(1), process("P"), func(m *model) {
 			m.eagerly("E", defaultQueue, 1)
 			m.eagerly("F", defaultQueue, 1)
 		}),

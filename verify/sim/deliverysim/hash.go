@@ -7,24 +7,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
-// hashCursor feeds what can differ in a queue's cursor within a scenario.
-func hashCursor(d *sim.Digest, c cursor.Cursor) {
-	d.Text(c.Queue)
-	d.Int(c.Position)
-	d.Int(c.MovedAt.Unix())
-	d.Int(c.Notified.Unix())
-	d.Int(c.Floor)
-	d.Int(c.FloorSince.Unix())
-}
-
-func hashMessages(d *sim.Digest, messages []cursor.Message) {
-	d.Int(int64(len(messages)))
-	for _, m := range messages {
-		d.Int(m.Seq)
-		d.Int(m.ExpiresOn.Unix())
-	}
-}
-
 // record is a record of the cursors' stream; older is the zero Cursor where the write made it.
 type record struct {
 	older, newer cursor.Cursor

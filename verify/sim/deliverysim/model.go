@@ -116,7 +116,7 @@ type model struct {
 func newModel(run *sim.Run) *model {
 	tables := consumers.NewTables(xorack.Names{}.Tables()...)
 	return &model{
-		World: world.On(run, tables.Memory), tables: tables, cursors: map[string]cursor.Cursor{},
+		World: tables.World(run), tables: tables, cursors: map[string]cursor.Cursor{},
 		consumers: map[reader]delivery.Consumer{},
 		sinks:     map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{},
 		announced: map[reader]bool{},
@@ -125,11 +125,9 @@ func newModel(run *sim.Run) *model {
 	}
 }
 
-// deliverer is a process on its view of the tables, with a clock that is off by skew. p is nil for
-// one on the tables themselves.
-func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer, *cursor.Sorter) {
-	now := m.clockOf(p, skew)
-	view := m.view(p)
+// deliverer is a process on its view of the tables. p is nil for one on the tables themselves.
+func (m *model) deliverer(p *sim.Proc) (*delivery.Deliverer, *cursor.Sorter) {
+	now, view := m.Clock(p), m.view(p)
 	sorter := sim.Must(cursor.New(simdb.Queues(view),
 		&cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0}))
 	d := sim.Must(delivery.New(consumers.On(view), sorter, &delivery.Options{
@@ -138,20 +136,11 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer,
 		// A token's number and the process tell its claims apart: a process that asks again does so
 		// under another number, or was not heard.
 		NewReq: func() string { return m.reqOf(p) },
-		Acker:  m.acker(p, skew, now),
+		Acker:  m.acker(p),
 		Aside:  m.aside(p),
 		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
 	}))
 	return d, sorter
-}
-
-// clockOf is the clock of a process that is off by skew.
-func (m *model) clockOf(p *sim.Proc, skew time.Duration) func() time.Time {
-	return func() time.Time {
-		at := m.Now.Add(skew)
-		p.Knows().Int(at.Unix()) // by no request
-		return at
-	}
 }
 
 // reqOf names a process's requests. A consumer that was recreated has tokens of other names.
@@ -164,7 +153,7 @@ func (m *model) reqOf(p *sim.Proc) string {
 
 // open makes a queue before the run.
 func (m *model) open(queue string, messages ...cursor.Message) {
-	_, s := m.deliverer(nil, 0)
+	_, s := m.deliverer(nil)
 	sim.Must(s.Configure(context.Background(), queue, cursor.Change{}))
 	for _, message := range messages {
 		m.arrive(message)
@@ -181,14 +170,14 @@ func (m *model) settle() {
 
 // consumer makes a consumer before the run.
 func (m *model) consumer(queue, name string) {
-	d, _ := m.deliverer(nil, 0)
+	d, _ := m.deliverer(nil)
 	sim.Must(d.Create(context.Background(), queue, name, delivery.First))
 	m.settle()
 }
 
 // caughtUp delivers all that is there before the run.
 func (m *model) caughtUp() {
-	d, _ := m.deliverer(nil, 0)
+	d, _ := m.deliverer(nil)
 	handle := sim.Must(m.handler(nil, d))
 	m.hinted()
 	sim.Must(handle(context.Background(), event(m.records)))
@@ -197,7 +186,7 @@ func (m *model) caughtUp() {
 
 // quiet lets a long time pass before the run, in which the sweep sees that there is nothing to do.
 func (m *model) quiet() {
-	d, _ := m.deliverer(nil, 0)
+	d, _ := m.deliverer(nil)
 	for range 3 {
 		m.Now = m.Now.Add(time.Hour)
 		sim.Must(0, m.sweep(context.Background(), d))
@@ -256,11 +245,11 @@ func (m *model) Check() error {
 			m.records = append(m.records, record{older: was, newer: is})
 		}
 		m.cursors[queue] = is
-		if err := m.needed(queue); err != nil {
-			return err
-		}
 		page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue,
 			"")
+		if err := m.needed(page); err != nil {
+			return err
+		}
 		for _, c := range page {
 			at := reader{queue, c.Name}
 			before := m.consumers[at]
@@ -281,9 +270,7 @@ func (m *model) Check() error {
 
 // needed checks that what a consumer has before it is stored. One that is not yet started may lose
 // it, and says so by where it starts.
-func (m *model) needed(queue string) error {
-	page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue,
-		"")
+func (m *model) needed(page []delivery.Consumer) error {
 	for _, c := range page {
 		if c.Starting == "" {
 			if err := m.whole(c); err != nil {
@@ -310,7 +297,7 @@ func (m *model) Final() error {
 		}
 	}
 	m.outage.away = nil
-	d, _ := m.deliverer(nil, 0)
+	d, _ := m.deliverer(nil)
 	handle, err := m.handler(nil, d)
 	if err != nil {
 		return err
@@ -418,15 +405,9 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Bool(m.Run.Failed())
 		m.tables.Past.Snapshot(d)
 	}
-	for _, queue := range m.QueueNames() {
-		hashCursor(d, m.cursor(queue))
-		page, _ := m.tables.Queues.Requests(queuelog.Inside{}).Messages(context.Background(),
-			queuelog.Query{Queue: queue, Last: cursor.MaxSeq})
-		hashMessages(d, page.Messages)
-	}
+	m.HashTables(d, "streamsort-cursors", "streamsort-messages", consumersTable,
+		"streamsort-trouble", "streamsort-chains")
 	for _, at := range m.readers {
-		consumers.Hash(d, m.consumers[at])
-		m.tables.HashHealth(d, at.name)
 		m.sinks[at].hash(d)
 	}
 	for _, records := range [][]record{m.records, m.late} {
@@ -437,13 +418,5 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	d.Bool(m.lost)
 	m.alarms.Hash(d)
-	for _, walk := range []string{"gaps", "full"} {
-		progress, _ := m.tables.Queues.Requests(queuelog.Inside{}).SweepProgress(context.Background(),
-			walk)
-		d.Int(progress.Began.Unix())
-		d.Int(progress.Since.Unix())
-		d.Bool(progress.Failed)
-		d.Int(progress.Finished.Unix())
-	}
 	d.Text(fmt.Sprint(m.done)) // in the order of its keys
 }

@@ -28,10 +28,10 @@ type outage struct {
 	harmless bool
 	// tries, where it is not 0, is how many attempts there are at a bad message at most.
 	tries int
-	// knows is what the processes know of the circuits.
-	knows map[knower]circuit
 	// watched has what is known of the sink asked for and changed in steps of the schedule.
 	watched bool
+	// knows is what the processes know of the circuits.
+	knows map[knower]circuit
 }
 
 // circuit is what a process knows of it.
@@ -175,7 +175,7 @@ func behind(name string, faults int, actors ...func(*model)) sim.Scenario {
 		m.certain = false
 		m.outage.harmless, m.bound.BlockAfter, m.poison = true, 10*time.Minute, 2
 		m.bothQueues()
-		m.process("P", 0)
+		m.process("P")
 	}
 	return onNew(name, faults, 2, slices.Insert(actors, 0, begins)...)
 }
@@ -198,14 +198,11 @@ func outages() []sim.Scenario {
 		twoQueues("the sink comes and goes", 0,
 			func(m *model) { m.outage.unreached = true }, process("P"), clock(1),
 			goesAway(2, defaultQueue, otherQueue)),
-		twoQueues("a bad message, and a sink that is away", 0, func(m *model) {
-			m.failedBefore()
+		twoQueues("a bad message, and a sink that is away", 0, (*model).failedBefore, func(m *model) {
 			// it is tried for as long as nothing else is taken
 			m.poison, m.bound.BlockAfter, m.outage.harmless = 1, time.Second, false
 			m.outage.away = []string{otherQueue}
-			m.process("P", 0)
-			m.clock(2, overLease)
-		}),
+		}, process("P"), clock(2)),
 		behind("a good message before a bad one, and a death", 1, clock(1)),
 		behind("a good message before a bad one, and the sink goes away", 0,
 			clock(2), goesAway(1, defaultQueue)),
@@ -213,9 +210,7 @@ func outages() []sim.Scenario {
 			m.poison, m.bound.BlockAfter = 1, time.Second // nothing may be taken any more
 			m.outage.tries = attempts
 			m.producer("A", otherQueue, 2)
-			m.process("P", 0)
-			m.clock(1, overLease)
-		}),
+		}, process("P"), clock(1)),
 	}
 }
 

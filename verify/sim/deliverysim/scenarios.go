@@ -42,10 +42,21 @@ func producer(seqs ...int64) func(*model) {
 }
 
 func process(names ...string) func(*model) {
+	return func(m *model) { m.process(names...) }
+}
+
+func warm(name string) func(*model) {
 	return func(m *model) {
-		for _, name := range names {
-			m.process(name, 0)
-		}
+		m.Warm[name] = true
+		m.process(name)
+	}
+}
+
+// apart is a process whose clock is ahead.
+func apart(name string, ahead time.Duration) func(*model) {
+	return func(m *model) {
+		m.Clocks[name] = ahead
+		m.process(name)
 	}
 }
 
@@ -57,7 +68,12 @@ func caller(names ...string) func(*model) {
 	}
 }
 
-func clock(times int) func(*model) { return func(m *model) { m.clock(times, overLease) } }
+// clock lets leases end, a number of times: a process with a claim may find it taken over.
+func clock(times int) func(*model) {
+	return ticks(slices.Repeat([]time.Duration{overLease}, times)...)
+}
+
+func ticks(steps ...time.Duration) func(*model) { return func(m *model) { m.Ticks(steps...) } }
 
 func slowClock(times int, step time.Duration) func(*model) {
 	return func(m *model) { m.slowClock(times, step) }
@@ -83,6 +99,8 @@ func goesAway(times int, queues ...string) func(*model) {
 	return func(m *model) { m.goesAway(times, queues...) }
 }
 
+func stale(m *model) { m.tables.Stale() }
+
 // overLease is a tick after which a claim may be taken over.
 const overLease = lease + time.Second
 
@@ -91,30 +109,18 @@ func Small() []sim.Scenario {
 	return append(slices.Concat(budgets(), outages(), asides(), deferrals(), eager()), []sim.Scenario{
 		scenario("one process", 2, 1, producer(2, 3), process("P")),
 		scenario("two processes", 0, 0, producer(1, 2, 3), process("P", "Q")),
-		scenario("two warm processes", 0, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2, 3)
-			m.warm("P")
-			m.warm("Q")
-		}),
-		scenario("a warm process, 1 fault", 1, 0,
-			producer(1, 2), func(m *model) { m.warm("P") }, process("Q")),
-		scenario("rewound under a warm process", 0, 0,
-			producer(1, 2), func(m *model) { m.warm("P") },
+		scenario("two warm processes", 0, 0, producer(1, 2, 3), warm("P"), warm("Q")),
+		scenario("a warm process, 1 fault", 1, 0, producer(1, 2), warm("P"), process("Q")),
+		scenario("rewound under a warm process", 0, 0, producer(1, 2), warm("P"),
 			operator("O", operation{kind: "rewind", start: delivery.First})),
 		scenario("two processes, 1 fault", 1, 0, producer(1, 2), process("P", "Q")),
 		scenario("a zombie", 0, 1, producer(2, 3), process("P", "Q"), clock(1)),
 		scenario("a zombie, 1 fault", 1, 1, producer(2), process("P", "Q"), clock(1)),
-		scenario("clocks apart", 0, 0,
-			producer(1, 2), process("P"), func(m *model) { m.process("Q", 2*overLease) }),
-		scenario("stale reads", 1, 0, func(m *model) {
-			m.tables.Stale()
-			m.certain = true // whatever a read shows
-			m.producer("A", defaultQueue, 1, 2)
-			m.process("P", 0)
-			m.process("Q", 0)
-		}),
-		scenario("stale reads of a claim of one's own", 2, 0,
-			func(m *model) { m.tables.Stale() }, producer(1, 2), process("P")),
+		scenario("clocks apart", 0, 0, producer(1, 2), process("P"), apart("Q", 2*overLease)),
+		scenario("stale reads", 1, 0,
+			stale, func(m *model) { m.certain = true }, // whatever a read shows
+			producer(1, 2), process("P", "Q")),
+		scenario("stale reads of a claim of one's own", 2, 0, stale, producer(1, 2), process("P")),
 		scenario("a first copy comes late", 1, 0,
 			func(m *model) { m.Run.Network() }, producer(1, 2), process("P")),
 		scenario("one process and the sweep", 1, 0,
@@ -123,13 +129,9 @@ func Small() []sim.Scenario {
 			producer(1), process("P"), timer(defaultConsumer, "nobody", defaultConsumer), clock(1)),
 		scenario("one process and the timer alone", 1, 0,
 			timed, producer(1), process("P"), timer(defaultConsumer), clock(1)),
-		scenario("a message that no sink takes, and the timer alone", 0, 0, func(m *model) {
-			timed(m)
+		scenario("a message that no sink takes, and the timer alone", 0, 0, timed, func(m *model) {
 			m.poison, m.bound.MaxAttempts = 2, attempts+2 // the first retry is the mapping's
-			m.producer("A", defaultQueue, 1, 2, 3)
-			m.process("P", 0)
-			m.clock(2, overLease)
-		}),
+		}, producer(1, 2, 3), process("P"), clock(2)),
 		scenario("a message that no sink takes, and the timer", 0, 0,
 			func(m *model) { m.poison = 1 }, producer(1), process("P"),
 			timer(defaultConsumer), clock(2),
@@ -177,17 +179,9 @@ func Small() []sim.Scenario {
 			operator("O", operation{kind: "rewind", start: delivery.At(1)}), clock(1)),
 		scenario("two consumers", 1, 0,
 			func(m *model) { m.consumer(defaultQueue, "d") }, producer(1, -2), process("P")),
-		onNew("begins while messages arrive", 1, 1, func(m *model) {
-			m.producer("A", defaultQueue, 2)
-			m.process("P", 0, defaultConsumer)
-			m.process("Q", 0, defaultConsumer)
-		}),
-		scenario("read in pages, with a skipped seq", 2, 1, func(m *model) {
-			m.Page = 1
-			m.bound.MaxMessages = 3
-			m.producer("A", defaultQueue, -2, 3)
-			m.process("P", 0)
-		}),
+		onNew("begins while messages arrive", 1, 1, producer(2), process("P", "Q")),
+		scenario("read in pages, with a skipped seq", 2, 1,
+			func(m *model) { m.Page, m.bound.MaxMessages = 1, 3 }, producer(-2, 3), process("P")),
 		scenario("begins while the past is deleted", 0, 2,
 			func(m *model) { m.slow = true }, (*model).caughtUp, sweeper(2, true),
 			slowClock(2, cursor.DeleteAfter), creator(delivery.First)),
@@ -198,12 +192,9 @@ func Small() []sim.Scenario {
 			(*model).caughtUp, (*model).quiet,
 			operator("O", operation{kind: "rewind", start: delivery.At(1)})),
 		onNew("begins after a quiet time", 1, 1, (*model).quiet, creator(delivery.First)),
-		onNew("begins slowly", 0, 1, func(m *model) {
-			m.certain = false // nobody reads for it
-			m.sweeper(1, false)
-			m.slowClock(2, time.Hour)
-			m.creator(delivery.First)
-		}),
+		onNew("begins slowly", 0, 1,
+			func(m *model) { m.certain = false }, // nobody reads for it
+			sweeper(1, false), slowClock(2, time.Hour), creator(delivery.First)),
 		scenario("the sweep fails", 2, 1, (*model).quiet, sweeper(1, false)),
 		onNew("begins while messages expire", 0, 0,
 			expiring(2), keeper(5), creator(delivery.First)),
@@ -230,6 +221,6 @@ func Large() []sim.Scenario {
 		scenario("begins and is kept while messages expire, 1 fault", 1, 0,
 			expiring(3), keeper(5), creator(delivery.First)),
 		scenario("clocks apart, 1 fault", 1, 0,
-			producer(1, 2), process("P"), func(m *model) { m.process("Q", 2*overLease) }, clock(1)),
+			producer(1, 2), process("P"), apart("Q", 2*overLease), clock(1)),
 	}...)
 }

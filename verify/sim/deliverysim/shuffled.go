@@ -3,6 +3,7 @@ package deliverysim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -39,8 +40,9 @@ func Shuffled(seed uint64) sim.Scenario {
 				m.poisoned = queues[len(queues)-1]
 			}
 			for i := range 1 + random.IntN(3) {
-				skew := time.Duration(random.IntN(3)-1) * overLease * time.Duration(i)
-				m.process(fmt.Sprint("process ", i), skew, m.names()...)
+				name := fmt.Sprint("process ", i)
+				m.Clocks[name] = time.Duration(random.IntN(3)-1) * overLease * time.Duration(i)
+				m.process(name)
 			}
 			if random.IntN(2) == 0 {
 				m.sweeper(1+random.IntN(2), random.IntN(2) == 0)
@@ -48,7 +50,9 @@ func Shuffled(seed uint64) sim.Scenario {
 			if random.IntN(3) == 0 {
 				m.timer(m.names()...)
 			}
-			m.clock(random.IntN(5), []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)])
+			times := random.IntN(5)
+			step := []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)]
+			m.Ticks(slices.Repeat([]time.Duration{step}, times)...)
 			if random.IntN(2) == 0 {
 				m.shuffledOperator(random)
 			}

@@ -31,16 +31,11 @@ func TestTraceT4GoOnAfterTheCommit(t *testing.T) {
 // clocks are apart for P's work to count.
 func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 	simtest.EverySchedule(t, scenario("T5", 0, 1,
-		producer(2), process("P"), func(m *model) { m.process("Q", 3*lease) }, (*model).hinted))
+		producer(2), process("P"), apart("Q", 3*lease), (*model).hinted))
 	// Apart by less: no claim is taken over but after its own clock's lease.
-	simtest.EverySchedule(t, scenario("T5, less", 0, 1, func(m *model) {
-		m.producer("A", defaultQueue, 2)
-		m.bound.MaxAttempts = 100
-		m.never = delivery.Cancelled
-		m.process("P", 0)
-		m.process("Q", lease-time.Second)
-		m.hinted()
-	}))
+	simtest.EverySchedule(t, scenario("T5, less", 0, 1,
+		func(m *model) { m.bound.MaxAttempts, m.never = 100, delivery.Cancelled },
+		producer(2), process("P"), apart("Q", lease-time.Second), (*model).hinted))
 	_, err := delivery.New(delivery.NewMemory(), nil, &delivery.Options{Lease: lease - 1})
 	check.That(t, err != nil, "a lease shorter than 30 seconds is taken")
 }

@@ -12,64 +12,47 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
-// view is the tables as one process sees them. What is not named here is asked by no process, or
-// decides nothing, and is no point: so how far a walk over all cursors has come.
+// isPoint reports whether requests of a name are points of a run. What is not named here is asked
+// by no process, or decides nothing: so how far a walk over all cursors has come.
+func (m *model) isPoint(name string) bool {
+	switch name {
+	case "health", "learn":
+		return m.outage.watched
+	case "query messages", "get message", "keep message", "delete messages",
+		"get cursor", "create cursor", "raise floor", "notify",
+		"create consumer", "consumer", "consumers", "ask", "claim", "commit and claim", "block",
+		"commit", "fail", "cancel", "defer", "expire", "commit prepared",
+		"unblock", "rewind", "keep start", "finish start", "pause", "remove":
+		return true
+	}
+	return false
+}
+
+// view is the tables as one process sees them.
 func (m *model) view(p *sim.Proc) ddb.Engine {
-	points := simdb.Engine(p, m.tables, &simdb.Hooks{
+	tables := m.View(p, m.isPoint, simdb.Hooks{
 		Perform: func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 			return m.perform(p, r, do)
 		},
-		Older: m.older, Hash: m.hashAnswer,
+		Older: m.older, Hash: m.HashAnswer,
 	})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
-		default:
-			return m.tables.Do(ctx, r)
-		case "health", "learn":
-			a, err := m.health(ctx, p, points, r)
-			if err == nil {
-				m.looked(p, r, a)
-			}
-			return a, err
-		case "scan cursors":
-			a, err := m.tables.Do(ctx, r)
-			for _, it := range a.Items {
-				hashQueue(p.Knows(), it)
-			}
-			return a, err
-		case "query messages":
-			query := r.(ddb.Query)
-			if m.Page > 0 && (query.Limit == 0 || query.Limit > m.Page) {
-				query.Limit = m.Page
-			}
-			r = query
 		case "notify":
 			m.notifying++
 			defer func() { m.notifying-- }()
-		case "get cursor", "create cursor", "get message", "raise floor", "keep message",
-			"delete messages":
 		case "claim", "commit and claim":
 			m.claims(p, r)
-		case "create consumer", "consumer", "consumers", "ask", "block", "commit", "fail", "cancel",
-			"defer", "expire", "commit prepared",
-			"unblock", "rewind", "keep start", "finish start", "pause", "remove":
 		}
-		a, err := points.Do(ctx, r)
-		if p == nil && ddb.Writes(r) {
+		a, err := tables.Do(ctx, r)
+		switch {
+		case err == nil && (r.Name() == "health" || r.Name() == "learn"):
+			m.looked(p, r, a)
+		case p == nil && ddb.Writes(r):
 			m.checkNow()
 		}
 		return a, err
 	})
-}
-
-// health has a request about what is known of a sink done, in a step of its own where that is
-// watched.
-func (m *model) health(ctx context.Context, p *sim.Proc, points ddb.Engine,
-	r ddb.Request) (ddb.Answer, error) {
-	if m.outage.watched {
-		return points.Do(ctx, r)
-	}
-	return m.tables.Health(ctx, p, r)
 }
 
 // checkNow is Check where no step ends.
@@ -79,44 +62,9 @@ func (m *model) checkNow() {
 	}
 }
 
-// hashAnswer feeds all of an answer that a process can act on.
-func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
-	switch r.Name() {
-	case "health", "learn":
-		standing := a.Item.Digest()
-		d.Int(standing.Sum())
-	case "get cursor", "raise floor":
-		hashQueue(d, a.Item)
-	case "create cursor":
-		if a.Held {
-			a.Item = r.(ddb.Put).Item
-		}
-		hashQueue(d, a.Item)
-	case "query messages":
-		d.Int(int64(len(a.Items)))
-		for _, it := range a.Items {
-			simdb.HashOf(d, it, "seq", "expiresOn", "count")
-		}
-		d.Bool(a.Next.Exists())
-	case "get message":
-		simdb.HashOf(d, a.Item, "seq", "expiresOn", "count")
-	case "keep message":
-		d.Bool(a.Held || a.Item.Exists())
-	case "notify", "delete messages": // nobody looks at what is answered
-	default:
-		m.tables.HashAnswer(d, r, a)
-	}
-}
-
-// hashQueue is hashCursor of an item.
-func hashQueue(d *sim.Digest, it ddb.Item) {
-	simdb.HashOf(d, it, "queue", "position", "gapSince", "notify", "floor", "floorSince")
-}
-
 // perform has a request done. What it did is checked at the end of the step.
 func (m *model) perform(p *sim.Proc, r ddb.Request,
 	do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	m.Changed = m.Changed || ddb.Writes(r)
 	if r, isUpdate := r.(ddb.Update); isUpdate {
 		// A notification makes a record each time: no two come in one millisecond, as they do in a
 		// simulation.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -331,9 +330,6 @@ func (m *model) forgotten() {
 		}
 	}
 }
-
-// clock lets time pass, at any moment.
-func (m *model) clock(steps ...time.Duration) { m.Run.Clock(&m.Now, nil, steps...) }
 
 // restored sets the cursor back to what it is now, at any later moment between two calls, and
 // deletes the order items behind it, as docs/how-to/restore.md says; the messages stay as they are.

@@ -47,7 +47,7 @@ func (m *model) given(before, after cursor.Cursor) {
 				at+1, a.seen)
 		case a.id == "" && a.seen != at:
 			m.Run.Violation("A1: a batch from %d on was given the place behind %d", a.seen+1, at)
-		case !a.expires.IsZero() && a.expires.Before(m.Now.Add(m.keep/2-m.behindBy())):
+		case !a.expires.IsZero() && a.expires.Before(m.Now.Add(m.keep/2-m.Behind())):
 			m.Run.Violation("O4: %s got its place so late that it expires before it is delivered", a.id)
 		}
 		if e.Has(queuelog.MarkLate) {
@@ -110,7 +110,7 @@ func (m *model) givenLate(a *stored, e queuelog.Entry, high sortkey.SortKey) {
 	}
 	for _, z := range m.log {
 		if z.key >= a.key && !z.Has(queuelog.MarkLate) &&
-			(m.wrong(z.stored) || !a.stored.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+			(m.wrong(z.stored) || !a.stored.Add(m.Ahead()).Before(z.arrived.Add(m.settings.Settle))) {
 			return
 		}
 	}
@@ -122,7 +122,7 @@ func (m *model) givenLate(a *stored, e queuelog.Entry, high sortkey.SortKey) {
 func (m *model) due(from sortkey.SortKey) bool {
 	for key, z := range m.stored {
 		if key >= from &&
-			(m.wrong(z) || !m.Now.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+			(m.wrong(z) || !m.Now.Add(m.Ahead()).Before(z.arrived.Add(m.settings.Settle))) {
 			return true
 		}
 	}
@@ -142,7 +142,7 @@ func (m *model) dueAt(now time.Time, upTo sortkey.SortKey) []*stored {
 
 // wrong reports whether a message's clock was wrong by far, for some settler.
 func (m *model) wrong(a *stored) bool {
-	return a.arrived.After(a.stored.Add(wrongClock - m.behindBy()))
+	return a.arrived.After(a.stored.Add(world.WrongClock - m.Behind()))
 }
 
 // Check implements [sim.Model].

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/verify/sim/simtest"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // The traces K1 to K14 are ways in which other designs went wrong. Each is a scenario just large
@@ -33,7 +34,7 @@ func TestTraceK3LowIsWhatWasPlaced(t *testing.T) {
 		m.producer("A", calls(1)...)
 		m.sweeper(1)
 		m.settler("late", 1, sortKeyOf(1, "z"))
-		m.clock(window)
+		m.Ticks(window)
 	}))
 }
 
@@ -87,7 +88,7 @@ func TestTraceK6ClockAfterTheRead(t *testing.T) {
 		m.storeCrowd(2, 1)
 		m.producer("A", calls(1)...)
 		m.sweeper(1)
-		m.clock(window-1, 1)
+		m.Ticks(window-1, 1)
 	}))
 }
 
@@ -140,7 +141,7 @@ func TestTraceK11EqualKeysDropped(t *testing.T) {
 // K12: a message whose clock is ahead by far would wait for it.
 func TestTraceK12ClockFarAhead(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K12", 0, settled, func(m *model) {
-		m.Clocks["A"] = 2 * wrongClock
+		m.Clocks["A"] = 2 * world.WrongClock
 		m.producer("A", calls(2)...)
 		m.producer("B", calls(1)...)
 		m.sweeper(1)

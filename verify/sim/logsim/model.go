@@ -50,8 +50,6 @@ import (
 
 const (
 	queue = "q"
-	// wrongClock is how far ahead of a settler's clock a message's is wrong.
-	wrongClock = 5 * time.Minute
 	// mostTail is how many entries the tail of a keyed queue has at most: those of an order item,
 	// which stay, and a move's.
 	mostTail = queuelog.OrderItemEntries + 128
@@ -147,6 +145,7 @@ func newModel(run *sim.Run, made crowds, settings cursor.Settings) *model {
 		attempts: map[string]int{}, sent: map[sortkey.SortKey]time.Time{},
 		receipts: map[string]time.Time{},
 	}
+	m.Unseen = []string{"change"} // only the stream acts on that
 	m.store = simdb.Queues(m.Tables)
 	m.Note("streamsort-cursors", func(ddb.Change) { m.known.cursor = nil })
 	m.Note("streamsort-messages", func(ddb.Change) { m.known.items = nil })
@@ -170,25 +169,6 @@ func (m *model) process(p *sim.Proc) *cursor.Sorter {
 		o.Defaults = &m.settings
 	}
 	return sim.Must(cursor.New(simdb.Queues(m.view(p)), &o))
-}
-
-// aheadBy and behindBy are how far a clock is from the run's, at most.
-func (m *model) aheadBy() time.Duration {
-	most := time.Duration(0)
-	for _, d := range m.Clocks {
-		if d <= wrongClock {
-			most = max(most, d)
-		}
-	}
-	return most
-}
-
-func (m *model) behindBy() time.Duration {
-	most := time.Duration(0)
-	for _, d := range m.Clocks {
-		most = max(most, -d)
-	}
-	return most
 }
 
 // create makes the queue. What is noted of it first is what stands there next.
@@ -362,7 +342,7 @@ func (m *model) settled() error {
 			if _, err := s.Sweep(context.Background(), cursor.SweepOptions{Segments: 1}); err != nil {
 				return fmt.Errorf("the sweep: %w", err)
 			}
-			m.Now = m.Now.Add(m.settings.Settle + wrongClock + m.aheadBy() + m.behindBy())
+			m.Now = m.Now.Add(m.settings.Settle + world.WrongClock + m.Ahead() + m.Behind())
 		}
 	}
 	for _, a := range m.waiting() {
@@ -396,7 +376,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(int64(m.closing))
 	d.Bool(m.restarted)
 	for _, c := range m.seen {
-		m.hashItem(d, c.item)
+		m.Hash(d, c.item)
 	}
 	for _, o := range m.items() {
 		d.Int(o.Last)
@@ -408,7 +388,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, it := range m.Tables.Items(arrivalsTable.Name) {
 		if it.Has("received") {
-			m.hashItem(d, it)
+			m.Hash(d, it)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.attempts)) {

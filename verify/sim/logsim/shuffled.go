@@ -75,7 +75,7 @@ func (m *model) shuffle(random *rand.Rand) {
 	if m.keep > 0 {
 		m.keeper(1 + random.IntN(6))
 	} else {
-		m.clock([]time.Duration{window / 2, window, 6 * time.Minute}[:1+random.IntN(3)]...)
+		m.Ticks([]time.Duration{window / 2, window, 6 * time.Minute}[:1+random.IntN(3)]...)
 	}
 }
 

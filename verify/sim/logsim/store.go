@@ -10,48 +10,22 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// points are the requests that are points of a run. What is not here, queues with a log do not ask
-// for, or it decides nothing.
-var points = map[string]bool{
-	"create cursor": true, "get cursor": true, "put receipt": true, "put arrival": true, "allocation": true, "give places": true, "put order item": true,
-	"trim tail": true, "query order items": true, "query waiting": true, "raise low": true, "get arrivals": true, "keep arrival": true, "keep message": true,
+// isPoint reports whether requests of a name are points of a run. What is not here, queues with a
+// log do not ask for, or it decides nothing.
+func isPoint(name string) bool {
+	switch name {
+	case "create cursor", "get cursor", "put receipt", "put arrival", "allocation", "give places",
+		"put order item", "trim tail", "query order items", "query waiting", "raise low",
+		"get arrivals", "keep arrival", "keep message":
+		return true
+	}
+	return false
 }
 
 // view is the tables as one process sees them.
 func (m *model) view(p *sim.Proc) ddb.Engine {
-	return m.View(p, points, simdb.Hooks{Perform: m.perform, Older: m.older, Hash: m.hash})
+	return m.View(p, isPoint, simdb.Hooks{Perform: m.perform, Older: m.older, Hash: m.HashAnswer})
 }
-
-// hash feeds all of an answer that a process can act on, and when it came.
-func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
-	d.Int(m.Now.UnixMilli())
-	there := a.Item
-	switch put, isPut := r.(ddb.Put); {
-	case isPut && a.Held:
-		there = put.Item
-	case isPut && !a.Item.Get("op").Equal(put.Item.Get("op")):
-		d.Bool(false) // it is another's
-	}
-	switch r.Name() {
-	case "keep message":
-		d.Bool(a.Held || a.Item.Exists())
-		return
-	case "keep arrival":
-		// Its first condition is that it is the one that is meant.
-		d.Bool(a.Held || r.(ddb.Update).If.Conds[0].Holds(a.Item))
-		return
-	case "allocation", "give places", "trim tail", "raise low", "put receipt":
-		d.Bool(a.Held)
-	}
-	m.hashItem(d, there)
-	for _, it := range a.Items {
-		m.hashItem(d, it)
-	}
-	d.Bool(a.Next.Exists())
-}
-
-// hashItem feeds an item, but for what its last change was: only the stream acts on that.
-func (m *model) hashItem(d *sim.Digest, it ddb.Item) { m.Hash(d, it, "change") }
 
 // perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
@@ -73,11 +47,11 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 		before := m.stored[key]
 		a, err := do()
 		if a.Held && before != nil &&
-			(before.expires.IsZero() || before.expires.After(m.Now.Add(m.aheadBy()))) {
+			(before.expires.IsZero() || before.expires.After(m.Now.Add(m.Ahead()))) {
 			m.Run.Violation("S4: what is stored under the key of %s was replaced", before.id)
 		}
 		if there := m.stored[key]; m.keyed() && a.Held &&
-			there.arrived.Before(m.sent[bare(key)].Add(-m.behindBy())) {
+			there.arrived.Before(m.sent[bare(key)].Add(-m.Behind())) {
 			m.Run.Violation("K-d: %s came before it was sent, by its stamp", there.id)
 		}
 		return a, err

@@ -177,17 +177,11 @@ func (m *model) everything() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	m.Hash(d)
-	m.HashHealth(d, consumers.Consumer)
+	m.Model.Snapshot(d)
 	d.Int(int64(m.Running))
 	for _, a := range m.visible {
 		d.Text(fmt.Sprint(a))
 	}
-	for _, q := range []string{target, numbers} {
-		cur, _ := m.Queues.Requests(queuelog.Inside{}).Cursor(context.Background(), q, true)
-		d.Int(cur.Position)
-		d.Int(cur.MaxParked)
-		d.Int(int64(cur.Tail.Len()))
-	}
-	d.Text(fmt.Sprint(m.rows, m.aside, m.Ever)) // in the order of their keys
+	m.HashTables(d, "streamsort-cursors", "streamsort-messages", "streamsort-arrivals")
+	d.Text(fmt.Sprint(m.aside, m.Ever)) // in the order of their keys
 }

@@ -60,14 +60,12 @@ type model struct {
 	// visible are the answers in the order in which they became so.
 	visible []answer
 	seen    map[string]int64 // positions
-	// rows are what stands in the arrivals table, and what is put to numbers.
-	rows map[string]time.Time
 }
 
 func newModel(run *sim.Run, messages int64) *model {
 	m := &model{
 		Model: consumers.NewModel(run, messages), aside: map[delivery.Token]bool{},
-		seen: map[string]int64{}, rows: map[string]time.Time{},
+		seen: map[string]int64{},
 	}
 	m.Attempts, m.Retention = attempts, keep
 	m.Seen, m.Effect, m.Model.Check = m.queueView, m.effect, m.Check

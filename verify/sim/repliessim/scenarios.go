@@ -69,7 +69,6 @@ func (m *model) expiry() {
 	}, func() {
 		m.Now = m.Now.Add(2 * keep)
 		m.Expire(m.Now)
-		clear(m.rows)
 	})
 }
 

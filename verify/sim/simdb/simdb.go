@@ -137,11 +137,12 @@ func (a answer) String() string {
 	return fmt.Sprintf("held %v, %v %v", a.Held, a.Item, a.Items)
 }
 
-// HashOf feeds some attributes of an item.
-func HashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
-	for _, attribute := range attributes {
-		it.Get(attribute).Digest(d)
+// Standing is the item that a request found, stored, or was refused for.
+func Standing(r ddb.Request, a ddb.Answer) ddb.Item {
+	if put, ok := r.(ddb.Put); ok && a.Held {
+		return put.Item
 	}
+	return a.Item
 }
 
 // Record is a record of the cursors' stream as Lambda gets it, with its index in the event for its

@@ -244,6 +244,6 @@ func (m *model) everything() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	m.Hash(d)
+	m.Model.Snapshot(d)
 	d.Text(fmt.Sprint(m.orphans)) // in the order of its keys
 }

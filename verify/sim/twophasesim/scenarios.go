@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/verify/sim"
-	"github.com/streamsort/streamsort/verify/sim/consumers"
 )
 
 // Suite is what there is to run.
@@ -65,7 +64,7 @@ func (m *model) tablesRestorer() {
 			return
 		}
 		backup := m.backup()
-		consumers.Hash(p.Knows(), backup.consumer)
+		m.Hash(p.Knows(), backup.item)
 		if p.Choose(sim.Labelf("restore of the tables"), nil, "") < 0 {
 			return
 		}

@@ -27,12 +27,16 @@ type World struct {
 	// processes in Slow while these read it.
 	Clocks map[string]time.Duration
 	Slow   map[string]bool
+	// Warm are the processes that serve with what they remember.
+	Warm map[string]bool
 	// Page, if not 0, is the most items that a query shows, where a table stops at 1 MB.
 	Page int
 	// Running counts calls under way: time that is long against a call passes only between calls.
 	Running int
 	// Changed is set by each write.
 	Changed bool
+	// Unseen are attributes that no process acts on: they are no part of any state.
+	Unseen []string
 
 	notes   map[string]func(ddb.Change)
 	digests map[ddb.Item]sim.Digest
@@ -46,8 +50,8 @@ func New(run *sim.Run, tables ...table.Definition) *World {
 // On returns a world of these tables.
 func On(run *sim.Run, tables *ddb.Memory) *World {
 	w := &World{
-		Run: run, Tables: tables, Now: Start,
-		Clocks: map[string]time.Duration{}, Slow: map[string]bool{}, notes: map[string]func(ddb.Change){},
+		Run: run, Tables: tables, Now: Start, Clocks: map[string]time.Duration{},
+		Slow: map[string]bool{}, Warm: map[string]bool{}, notes: map[string]func(ddb.Change){},
 		digests: map[ddb.Item]sim.Digest{},
 	}
 	w.Tables.OnChange(func(c ddb.Change) {
@@ -84,17 +88,39 @@ func (w *World) Clock(p *sim.Proc) func() time.Time {
 	}
 }
 
-// View is the tables as a process sees them: a request whose name is among the points is a point of
-// the run, any other one decides nothing.
-func (w *World) View(p *sim.Proc, points map[string]bool, h simdb.Hooks) ddb.Engine {
+// Ticks lets time pass, at any moments.
+func (w *World) Ticks(steps ...time.Duration) { w.Run.Clock(&w.Now, nil, steps...) }
+
+// WrongClock is how far ahead of another clock one is wrong.
+const WrongClock = 5 * time.Minute
+
+// Ahead and Behind are how far a process's clock is from the run's at most, but for wrong ones.
+func (w *World) Ahead() time.Duration  { return w.most(1) }
+func (w *World) Behind() time.Duration { return w.most(-1) }
+
+func (w *World) most(sign time.Duration) (most time.Duration) {
+	for _, ahead := range w.Clocks {
+		if ahead <= WrongClock {
+			most = max(most, sign*ahead)
+		}
+	}
+	return most
+}
+
+// View is the tables as a process sees them: a request is a point of the run by its name, or
+// decides nothing.
+func (w *World) View(p *sim.Proc, isPoint func(name string) bool, h simdb.Hooks) ddb.Engine {
 	perform := h.Perform
 	h.Perform = func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 		w.Changed = w.Changed || ddb.Writes(r)
+		if perform == nil {
+			return do()
+		}
 		return perform(r, do)
 	}
 	tables, others := simdb.Engine(p, w.Tables, &h), simdb.AtOnce(p, w.Tables, &h)
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if !points[r.Name()] {
+		if !isPoint(r.Name()) {
 			return others.Do(ctx, r)
 		}
 		if q, ok := r.(ddb.Query); ok && w.Page > 0 && (q.Limit == 0 || q.Limit > w.Page) {
@@ -105,12 +131,12 @@ func (w *World) View(p *sim.Proc, points map[string]bool, h simdb.Hooks) ddb.Eng
 	})
 }
 
-// Hash feeds all of an item, but for some attributes.
-func (w *World) Hash(d *sim.Digest, it ddb.Item, but ...string) {
+// Hash feeds an item.
+func (w *World) Hash(d *sim.Digest, it ddb.Item) {
 	known, ok := w.digests[it]
 	if !ok {
 		for name, value := range it.All() {
-			if !slices.Contains(but, name) {
+			if !slices.Contains(w.Unseen, name) {
 				known.Text(name)
 				value.Digest(&known)
 			}
@@ -118,6 +144,31 @@ func (w *World) Hash(d *sim.Digest, it ddb.Item, but ...string) {
 		w.digests[it] = known
 	}
 	d.Digest(known)
+}
+
+// HashTables feeds what stands in tables.
+func (w *World) HashTables(d *sim.Digest, names ...string) {
+	for _, name := range names {
+		w.hashAll(d, w.Tables.Items(name))
+	}
+}
+
+func (w *World) hashAll(d *sim.Digest, items []ddb.Item) {
+	d.Int(int64(len(items)))
+	for _, it := range items {
+		w.Hash(d, it)
+	}
+}
+
+// HashAnswer feeds all of an answer that a process can act on. It does not matter whose item keeps
+// a put from being done, where that is another's.
+func (w *World) HashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
+	put, _ := r.(ddb.Put)
+	d.Bool(a.Held || put.Item.Exists() && a.Item.Get("op").Equal(put.Item.Get("op")))
+	w.Hash(d, simdb.Standing(r, a))
+	w.hashAll(d, a.Items)
+	d.Bool(a.Next.Exists())
+	d.Int(int64(len(a.Left)))
 }
 
 // Part is a part of items: what a weak read may show.
@@ -186,7 +237,7 @@ func (w *World) Turns(name string, times int, label sim.Label, ready func() bool
 }
 
 // Serves starts an actor that does something each time it is ready, in one of the ways, until it
-// dies. It remembers nothing from one time to the next.
+// dies. It remembers nothing from one time to the next, unless it is warm.
 func (w *World) Serves(
 	name string, label sim.Label, ready func() bool, process func(*sim.Proc) func(way int),
 	ways ...string,
@@ -194,7 +245,9 @@ func (w *World) Serves(
 	w.Run.Daemon(name, func(p *sim.Proc) {
 		does := process(p)
 		for !p.Dead() {
-			p.Forget()
+			if !w.Warm[name] {
+				p.Forget()
+			}
 			way := p.Choose(label, ready, ways...)
 			if way < 0 {
 				return

@@ -129,8 +129,10 @@ func (m *model) answered(t *tree, op xorack.Op, outcome xorack.Outcome) {
 
 // worker does the work of a node once its message has come, in a process of its own: as many work
 // at once as there are messages.
-func (m *model) worker(n *node) {
-	m.busy(n.name(), func(p *sim.Proc) {
+func (m *model) worker(n *node) { m.workerOf(n.name(), n) }
+
+func (m *model) workerOf(name string, n *node) {
+	m.busy(name, func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("takes its message"), func() bool { return m.emitted[n.index] }, "") < 0 {
 			return
 		}

@@ -36,7 +36,7 @@ func budgets() []sim.Scenario {
 		for _, tag := range []string{"t", "u"} {
 			m.create(m.newTree(tag, xorack.CreateOptions{Deadline: time.Minute}), false)
 		}
-		m.clock(1, time.Minute)
+		m.Ticks(time.Minute)
 		m.sweepUntilDone()
 	})
 	return all

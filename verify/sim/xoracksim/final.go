@@ -73,7 +73,7 @@ func (m *model) announcedOf(t *tree) xorack.End {
 func (m *model) final() *xorack.Acker {
 	return sim.Must(xorack.New(m.view(nil), &xorack.Options{
 		ForEach:   fanout.OneByOne,
-		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.Now }, WakeUp: m.alarms.Set,
+		Tombstone: 365 * 24 * time.Hour, Now: m.Clock(nil), WakeUp: m.alarms.Set,
 	}))
 }
 

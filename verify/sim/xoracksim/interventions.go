@@ -14,12 +14,7 @@ import (
 func (m *model) contrary(n *node) {
 	other := *n
 	other.fails, n.tree.mayFail = true, true
-	m.busy("contrary "+n.name(), func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("takes its message"), func() bool { return m.emitted[n.index] }, "") < 0 {
-			return
-		}
-		until(p, 1, func() error { return m.handle(p, &other) })
-	})
+	m.workerOf("contrary "+n.name(), &other)
 }
 
 // successor creates a chain under a tag that was used before, once the other one is gone from the
@@ -81,7 +76,7 @@ func (m *model) redelivery(trees ...*tree) {
 func (m *model) extender(t *tree, by time.Duration) {
 	m.busy("extend "+t.tag, func(p *sim.Proc) {
 		until(p, 1, func() error {
-			deadline := m.Now.Add(by)
+			deadline := m.Clock(p)().Add(by)
 			r, err := m.acker(p).Extend(context.Background(), t.roots[0].edge, deadline)
 			if errors.Is(err, xorack.ErrTagNotFound) && !m.seen[t] {
 				return nil

@@ -18,7 +18,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/past"
@@ -106,7 +105,7 @@ func (m *model) acker(p *sim.Proc) *xorack.Acker {
 	ops := byte(0)
 	return sim.Must(xorack.New(m.view(p), &xorack.Options{
 		ForEach:   fanout.OneByOne,
-		Tombstone: xorack.MinTombstone, Now: func() time.Time { return m.Now }, WakeUp: m.alarms.Set,
+		Tombstone: xorack.MinTombstone, Now: m.Clock(p), WakeUp: m.alarms.Set,
 		NewOp: func() xorack.Op {
 			ops++
 			op := xorack.Op{0: ops}

@@ -3,6 +3,7 @@ package xoracksim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/past"
@@ -58,7 +59,7 @@ func extended(by time.Duration) func(*model) {
 }
 
 func clock(times int, step time.Duration) func(*model) {
-	return func(m *model) { m.clock(times, step) }
+	return func(m *model) { m.Ticks(slices.Repeat([]time.Duration{step}, times)...) }
 }
 
 func timer(tags ...string) func(*model) { return func(m *model) { m.timer(tags...) } }
@@ -259,7 +260,7 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			if random.IntN(2) == 0 {
 				m.sweeper(2)
-				m.clock(4, time.Minute)
+				clock(4, time.Minute)(m)
 			}
 			if random.IntN(3) == 0 {
 				m.timer("t", "t")

@@ -2,7 +2,6 @@ package xoracksim
 
 import (
 	"context"
-	"strings"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -22,7 +21,7 @@ func storeOn(engine ddb.Engine) *xorack.Store {
 // view is the table as one process sees it.
 func (m *model) view(p *sim.Proc) *xorack.Store {
 	engine := simdb.Engine(p, m.Tables,
-		&simdb.Hooks{Label: m.label, Perform: m.perform, Older: m.older})
+		&simdb.Hooks{Perform: m.perform, Older: m.older})
 	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if q, isQuery := r.(ddb.Query); isQuery {
 			p.Knows().Text(q.Partition.String()) // its answer does not say what was asked
@@ -30,8 +29,6 @@ func (m *model) view(p *sim.Proc) *xorack.Store {
 				return ddb.Answer{}, nil // a part that never had a chain is not worth a point
 			}
 		}
-		// The time by which a request was made: it may wait.
-		p.Knows().Int(m.Now.Sub(world.Start).Milliseconds())
 		return engine.Do(ctx, r)
 	}))
 }
@@ -61,11 +58,7 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	if r.Name() == "seal" {
 		m.checkSeal(before)
 	}
-	image := a.Item
-	if put, isPut := r.(ddb.Put); isPut {
-		image = put.Item
-	}
-	m.wrote(before, record{m.chain(tagOf(r)), image})
+	m.wrote(before, record{m.chain(tagOf(r)), simdb.Standing(r, a)})
 	return a, err
 }
 
@@ -95,43 +88,4 @@ func (m *model) everDue(q ddb.Query) []ddb.Item {
 		}
 	}
 	return all
-}
-
-// label says what a request is, and names the operations in it.
-func (m *model) label(r ddb.Request) string {
-	label := simdb.Label(r)
-	u, _ := r.(ddb.Update)
-	var ops [][]byte
-	for _, a := range u.Do {
-		switch {
-		case a.Path == "ops":
-			ops = a.Value.Members()
-		case a.Path == "lastOp" && ops == nil:
-			ops = [][]byte{a.Value.Bytes()}
-		}
-	}
-	names := []string{label}
-	for i, op := range ops {
-		if i == 5 {
-			names = append(names, "…")
-			break
-		}
-		names = append(names, m.opName(xorack.Op(op)))
-	}
-	return strings.Join(names, " ")
-}
-
-// opName is what a trace calls an operation.
-func (m *model) opName(op xorack.Op) string {
-	for _, t := range m.trees {
-		for _, n := range t.nodes {
-			switch op {
-			case n.edge.Op():
-				return n.name()
-			case n.addOp:
-				return "add of " + n.name()
-			}
-		}
-	}
-	return op.String()
 }

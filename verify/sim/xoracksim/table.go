@@ -2,7 +2,6 @@ package xoracksim
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -57,11 +56,6 @@ func (m *model) timer(tags ...string) {
 			}
 		}
 	})
-}
-
-// clock lets time pass, a number of times.
-func (m *model) clock(times int, step time.Duration) {
-	m.Run.Clock(&m.Now, nil, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // expiry lets the time of a tombstone pass, once nobody can repeat anything any more, and deletes

@@ -98,8 +98,8 @@ func driveBy(command []string, requestTimeout time.Duration) producertest.Drive 
 				Status  int
 			}
 			if err := json.Unmarshal(lines.Bytes(), &l); err != nil || (l.Outcome == "") == (l.Status == 0) {
-				return nil, fmt.Errorf(`%s wrote %q; it must be {"outcome":"…"} or {"status":…}`, command[0],
-					lines.Text())
+				return nil, fmt.Errorf(`%s wrote %q; it must be {"outcome":"…"} or {"status":…}`,
+					command[0], lines.Text())
 			}
 			if l.Outcome == "" {
 				l.Outcome = strconv.Itoa(l.Status)

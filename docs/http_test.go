@@ -32,8 +32,8 @@ func TestRequestsAreListed(t *testing.T) {
 			t.Errorf("docs/reference/http.md does not list %s", request)
 		}
 	}
-	for _, found := range regexp.MustCompile("`([A-Z]+ /[^`?]*)`").FindAllStringSubmatch(string(page),
-		-1) {
+	for _, found := range regexp.MustCompile("`([A-Z]+ /[^`?]*)`").
+		FindAllStringSubmatch(string(page), -1) {
 		if !requests[found[1]] {
 			t.Errorf("docs/reference/http.md lists %s, which is not in the contract", found[1])
 		}

@@ -57,8 +57,8 @@ func TestNoPayloadInLogs(t *testing.T) {
 		})
 	}
 	total := 0
-	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process", "Delivery", "Ack",
-		"Receiver"} {
+	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process",
+		"Delivery", "Ack", "Receiver"} {
 		logged := seen.all[function+"Function"]
 		total += len(logged)
 		check.That(t, len(logged) != 0, "%s %v", function, slices.Sorted(maps.Keys(seen.all)))
@@ -94,8 +94,8 @@ func (s *tenants) sing() {
 
 	// Taken, or refused for each of its reasons.
 	for seq := 1; seq <= 12; seq++ {
-		ask("POST", "/messages", fmt.Sprintf(`{"queue":"orders","seq":%d,%s,"attributes":{"k":%q}}`, seq,
-			body, canary))
+		ask("POST", "/messages",
+			fmt.Sprintf(`{"queue":"orders","seq":%d,%s,"attributes":{"k":%q}}`, seq, body, canary))
 	}
 	for _, request := range []struct{ query, body string }{
 		{"", `{"queue":"orders","seq":1,` + body + `}`},                                     // another message: conflict
@@ -136,8 +136,8 @@ func (s *tenants) sing() {
 	ask("PATCH", "/claims", `{"action":"prepare",`+held+`}`)
 	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+
 		`},{"queue":"inbox","seq":1,`+body+`}]}`)
-	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+
-		`}]}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+
+		`,"replies":[{"queue":"replies","seq":1,`+body+`}]}`)
 	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{`+body+`}]}`)
 
 	// Chains.

@@ -125,8 +125,8 @@ func consumersTemplate(all []Consumer) (*loaded, error) {
 		if !c.Logs() {
 			continue
 		}
-		properties := map[string]any{"FunctionName": c.Name, "Runtime": c.runtime, "MemorySize": 512,
-			"Timeout": 45}
+		properties := map[string]any{"FunctionName": c.Name, "Runtime": c.runtime,
+			"MemorySize": 512, "Timeout": 45}
 		if c.handler != "" {
 			properties["Handler"] = c.handler
 		}

@@ -110,8 +110,8 @@ func (s *Stack) warn(message string) { s.config.Logger.Warn(message) }
 // requests of the first HTTP API. (Not a ServeMux, which would redirect paths that it finds
 // unclean.)
 func (s *Stack) mainHandler(api http.Handler) http.Handler {
-	own, invoke, sqs := s.stateHandler(), gateway.NewInvoke(s.functions, s.functionNames.find),
-		s.serveSQS()
+	own, invoke, sqs := s.stateHandler(),
+		gateway.NewInvoke(s.functions, s.functionNames.find), s.serveSQS()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, statePath):

@@ -13,8 +13,8 @@ import (
 func (s *Stack) addFunctions(paths map[string]string) error {
 	for _, o := range s.config.overrides() {
 		if o.function != "" && !s.functionNames.known(s.functionNames.find(o.function)) {
-			return fmt.Errorf("environment %s.%s: no template has the function %s", o.function, o.name,
-				o.function)
+			return fmt.Errorf("environment %s.%s: no template has the function %s",
+				o.function, o.name, o.function)
 		}
 	}
 	for _, l := range s.templates {

@@ -66,8 +66,8 @@ func disordered(n int) []int {
 func messagesOf(keys []int, queues int) string {
 	var all []string
 	for _, key := range keys {
-		all = append(all, fmt.Sprintf(`{"queue":"k/%d","key":%d,"id":"m%d","body":%d}`, key%queues, key,
-			key, key))
+		all = append(all, fmt.Sprintf(`{"queue":"k/%d","key":%d,"id":"m%d","body":%d}`,
+			key%queues, key, key, key))
 	}
 	return `{"messages":[` + strings.Join(all, ",") + `]}`
 }

@@ -81,8 +81,8 @@ func (c *counter) total(tenant string) (n int, which string) {
 func TestANoisyNeighbour(t *testing.T) {
 	tables := check.Get(localdb.Start(t.Context(), localdb.Choose(), ""))
 	t.Cleanup(tables.Close)
-	counts := &counter{of: map[string]map[string]int{"first": {}, "alone": {}, "beside": {},
-		"noisy": {}}}
+	counts := &counter{of: map[string]map[string]int{"first": {}, "alone": {},
+		"beside": {}, "noisy": {}}}
 	// One process a function: a tenant whose requests come to several costs a read of its queue in
 	// each, with a neighbour and without.
 	s := runTenantsOn(t, Config{Server: counts.before(t, tables.Endpoint), Concurrency: 1,

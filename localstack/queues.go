@@ -88,8 +88,8 @@ func (s *Stack) serveSQS() http.Handler {
 		_ = json.Unmarshal(raw, &call)
 		for _, q := range s.queues {
 			if q.Name == path.Base(call.QueueURL) {
-				status, document := q.runner.Answer(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget),
-					raw)
+				status, document := q.runner.Answer(
+					strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget), raw)
 				writeJSON(w, status, document)
 				return
 			}

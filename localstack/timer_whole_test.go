@@ -58,8 +58,8 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 		call("PUT", "/queues", fmt.Sprintf(`{"queue":"skip/%d","policy":"skip","gapAfter":"5s"}`, i))
 		opened[i] = time.Now() // at the earliest
 		call("POST", "/messages", fmt.Sprintf(`{"queue":"skip/%d","seq":2,"body":1}`, i))
-		call("POST", "/acks", fmt.Sprintf(`{"operation":"create","tag":"chain%d","deadline":"%ds"}`, i,
-			3+i%5))
+		call("POST", "/acks",
+			fmt.Sprintf(`{"operation":"create","tag":"chain%d","deadline":"%ds"}`, i, 3+i%5))
 		deadlines[i] = at(t,
 			call("GET", fmt.Sprint("/chains?tag=chain", i), "")["chain"].(map[string]any), "deadline")
 	}

@@ -116,8 +116,8 @@ func TestNotWatched(t *testing.T) {
 	whole := filepath.Join(root, "src")
 	write(t, root, map[string]string{
 		"src/handler.py": "1", "cdk.out/asset.1/handler.py": "1",
-		"cdk.out/app.template.json": `{"Resources": {` + function("Copy", `"aws:asset:path": "asset.1"`) +
-			`,` +
+		"cdk.out/app.template.json": `{"Resources": {` +
+			function("Copy", `"aws:asset:path": "asset.1"`) + `,` +
 			function("Whole", `"aws:asset:path": "`+whole+`"`) + `,` +
 			function("Named", `"aws:asset:path": "asset.1", "streamsort:source": "src"`) + `}}`,
 	})

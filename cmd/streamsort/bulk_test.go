@@ -18,8 +18,8 @@ func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		const row = `"consumer":"c","seq":7,"error":"HTTP 500\u001b[2J","since":"2026-01-02T03:04:05Z","ageSeconds":1}`
-		answer := `{"list":[{"queue":"q0",` + row + `,{"queue":"q1",` + row + `,{"queue":"q2",` + row +
-			`]}`
+		answer := `{"list":[{"queue":"q0",` + row + `,{"queue":"q1",` + row +
+			`,{"queue":"q2",` + row + `]}`
 		switch {
 		case r.Method == http.MethodPost:
 			var asked struct{ Queue, ID string }

@@ -33,8 +33,8 @@ func (c consumer) clauses(clock clock) string {
 		case claim.State == "IN_DOUBT":
 			say("in doubt: claim %s of %d to %d, whose lease %s", claim.Token, claim.From, claim.To, lease)
 		case claim.Deferred:
-			say("at %d to %d, deferred, claim %s %s, chain %s", claim.From, claim.To, claim.Token, lease,
-				claim.Chain)
+			say("at %d to %d, deferred, claim %s %s, chain %s", claim.From, claim.To,
+				claim.Token, lease, claim.Chain)
 		default:
 			say("at %d to %d, lease %s", claim.From, claim.To, lease)
 		}

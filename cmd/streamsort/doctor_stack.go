@@ -151,8 +151,8 @@ func invocations(ctx context.Context, client *cloudwatch.Client,
 		}
 		for _, r := range page.MetricDataResults {
 			var i, j int
-			if _, err := fmt.Sscanf(aws.ToString(r.Id), "m%d_%d", &i, &j); err != nil || i >= len(counts) ||
-				j > 1 {
+			if _, err := fmt.Sscanf(aws.ToString(r.Id), "m%d_%d", &i, &j); err != nil ||
+				i >= len(counts) || j > 1 {
 				continue
 			}
 			for _, value := range r.Values {

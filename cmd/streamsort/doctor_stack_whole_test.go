@@ -58,8 +58,8 @@ func TestDoctorOfStack(t *testing.T) {
 	look := func(want diagnosis, lines ...string) {
 		t.Helper()
 		var out, errOut bytes.Buffer
-		code := run(t.Context(), []string{"--context", "watched", "doctor"}, strings.NewReader(""), &out,
-			&errOut)
+		code := run(t.Context(), []string{"--context", "watched", "doctor"},
+			strings.NewReader(""), &out, &errOut)
 		for _, line := range lines {
 			check.That(t, strings.Contains(out.String(), line), "%q is not said", line)
 		}
@@ -77,8 +77,8 @@ func TestDoctorOfStack(t *testing.T) {
 
 	// An alarm is on, and a mapping is off.
 	settings := aws.Config{Region: ministack.Region, BaseEndpoint: &server.Endpoint,
-		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey,
-			"")}
+		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID,
+			ministack.SecretKey, "")}
 	if _, err := cloudwatch.NewFromConfig(settings).SetAlarmState(t.Context(),
 		&cloudwatch.SetAlarmStateInput{
 			AlarmName: aws.String("watched-behind"), StateReason: aws.String("a test"),
@@ -106,8 +106,8 @@ func TestDoctorOfStack(t *testing.T) {
 
 	// A caller in JSON gets the same.
 	out.Reset()
-	run(t.Context(), []string{"--context", "watched", "-o", "json", "doctor"}, strings.NewReader(""),
-		&out, &errOut)
+	run(t.Context(), []string{"--context", "watched", "-o", "json", "doctor"},
+		strings.NewReader(""), &out, &errOut)
 	var found []struct{ Check, State, Found string }
 	if err := json.Unmarshal(out.Bytes(), &found); err != nil || len(found) < 10 {
 		t.Errorf("%v, of %s", err, &out)

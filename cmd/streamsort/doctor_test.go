@@ -104,8 +104,8 @@ func TestDoctorLooksAgain(t *testing.T) {
 		_, _ = io.WriteString(w, `{"states":{"blocked":{"count":3}}}`)
 	})
 	out, errOut, _ := printsOf(ctx, "", "--url", api, "doctor", "--every", "100ms")
-	check.That(t, looks >= 2 && strings.Contains(out, "blocked\twarning\t3"), "%d looks: %s%s", looks,
-		out, errOut)
+	check.That(t, looks >= 2 && strings.Contains(out, "blocked\twarning\t3"),
+		"%d looks: %s%s", looks, out, errOut)
 }
 
 // TestDiagnoses: what does not work goes before what nobody can tell.

@@ -104,8 +104,8 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	}
 	text := fmt.Sprintf("%s\t%s%s\n", c.Queue, atLeast, there.Stored)
 	for _, it := range there.Consumers {
-		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer, it.State,
-			known(it.Lag))
+		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer,
+			it.State, known(it.Lag))
 	}
 	return s.print(raw, "%s", text)
 }

@@ -23,8 +23,8 @@ var withExamples = kong.PostBuild(func(parser *kong.Kong) error {
 		}
 		text, _, _ = strings.Cut(text, "\n\n")
 		said, lines, _ := strings.Cut("\n"+text, "\n    ")
-		verb.Detail = strings.TrimSpace(strings.ReplaceAll(said, "\n", " ") + "\n\nExamples:\n\n    " +
-			lines)
+		verb.Detail = strings.TrimSpace(strings.ReplaceAll(said, "\n", " ") +
+			"\n\nExamples:\n\n    " + lines)
 	}
 	return nil
 })

@@ -39,8 +39,8 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 	case every == 0:
 		return verb(s)
 	case every < shortestWatch || every > longestWatch:
-		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", every, shortestWatch,
-			longestWatch))
+		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", every,
+			shortestWatch, longestWatch))
 	}
 	for {
 		var page bytes.Buffer

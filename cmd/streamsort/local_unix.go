@@ -169,8 +169,8 @@ func (c *localCommand) Run(s *session) error {
 	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(),
 		time.Since(began).Seconds())
 	if name != "" && name != localContext {
-		fmt.Fprintf(s.out, "  another stack is the context %s; this one is --context %s\n", localContext,
-			name)
+		fmt.Fprintf(s.out, "  another stack is the context %s; this one is --context %s\n",
+			localContext, name)
 	}
 	for _, a := range stack.Addresses() {
 		fmt.Fprintf(s.out, "  %s at %s\n", a.Name, a.URL)
@@ -178,8 +178,8 @@ func (c *localCommand) Run(s *session) error {
 	if c.UI != "" { // it may operate: the stack is one's own
 		served, err := startPage(s.ctx, c.UI, nil, ui.Options{URL: stack.URL(), Operate: true})
 		if err != nil {
-			fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:",
-				err)
+			fmt.Fprintln(s.errOut,
+				"streamsort: there is no live page, and --ui may name another place:", err)
 		} else {
 			fmt.Fprintf(s.out, "  live page at http://%s\n", served.address)
 		}

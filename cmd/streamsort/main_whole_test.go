@@ -122,8 +122,8 @@ func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
 	api, err := client.New(ts.Getenv("STREAMSORT_URL"))
 	ts.Check(err)
 	var answer struct{ Edges []string }
-	ts.Check(api.Call(context.Background(), http.MethodPost, "/acks", nil, []byte(arguments[0]),
-		&answer))
+	ts.Check(api.Call(context.Background(), http.MethodPost, "/acks", nil,
+		[]byte(arguments[0]), &answer))
 	if n := len(answer.Edges); n > 0 {
 		ts.Setenv("FIRST", answer.Edges[0])
 		ts.Setenv("LAST", answer.Edges[n-1])
@@ -136,8 +136,8 @@ func awaitPosition(ts *testscript.TestScript, _ bool, arguments []string) {
 	ts.Check(err)
 	for ctx := context.Background(); ; {
 		var answer struct{ Position json.Number }
-		ts.Check(api.Call(ctx, http.MethodGet, "/queues", url.Values{"queue": {arguments[0]}}, nil,
-			&answer))
+		ts.Check(api.Call(ctx, http.MethodGet, "/queues",
+			url.Values{"queue": {arguments[0]}}, nil, &answer))
 		if answer.Position.String() == arguments[1] {
 			return
 		}

@@ -200,8 +200,8 @@ func TestEachLineIsACall(t *testing.T) {
 				`{"errors":[{"field":"messages[1].id","detail":"is missing","index":1}]}`)
 			return
 		}
-		took = append(took, r.URL.Query().Get("each")+" "+r.URL.Query().Get("attributes")+" "+
-			string(body))
+		took = append(took, r.URL.Query().Get("each")+" "+
+			r.URL.Query().Get("attributes")+" "+string(body))
 		status := 200
 		if fails > 0 {
 			fails, status = fails-1, 503
@@ -308,8 +308,8 @@ func sent(t *testing.T, in, answer string, line ...string) string {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		check.That(t, err == nil, "%v", err)
-		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+" "+
-			string(body))
+		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+
+			" "+string(body))
 		_, _ = io.WriteString(w, answer)
 	})
 	_, errOut, code := printsOf(t.Context(), in, append([]string{"--url", server}, line...)...)

@@ -22,8 +22,8 @@ func (q queue) text(c clock) string {
 		return q.keyed(c)
 	}
 	if q.Kind == "arrival" {
-		return fmt.Sprintf("%s: position %d, in arrival order\n  first %d\n", q.Queue, q.Position,
-			q.First)
+		return fmt.Sprintf("%s: position %d, in arrival order\n  first %d\n",
+			q.Queue, q.Position, q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {
@@ -42,8 +42,8 @@ func (q queue) keyed(c clock) string {
 		high = ", keys up to " + printable.Text(string(q.HighKey))
 	}
 	return fmt.Sprintf("%s: position %d, by key, %s, %d late so far\n  first %d, keys of %s%s, settled after %s, late: %s\n",
-		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, view.Duration(q.Settle),
-		q.Late)
+		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high,
+		view.Duration(q.Settle), q.Late)
 }
 
 // waits is how many messages wait for their places; empty where none do.
@@ -81,8 +81,8 @@ func (c *configureCommand) Run(s *session) error {
 	for _, setting := range c.Settings {
 		name, value, ok := strings.Cut(setting, "=")
 		if _, twice := document[name]; !ok || twice || name == "queue" {
-			return usageError(fmt.Sprintf("%q must be a setting, NAME=VALUE, and each be given once",
-				setting))
+			return usageError(
+				fmt.Sprintf("%q must be a setting, NAME=VALUE, and each be given once", setting))
 		}
 		document[name] = value
 	}

@@ -108,8 +108,8 @@ func TestVersion(t *testing.T) {
 // since.
 func TestFetchable(t *testing.T) {
 	for version, want := range map[string]string{"v1.2.3": "v1.2.3",
-		"v0.0.0-20261122-abc": "v0.0.0-20261122-abc", "v0.0.0-20261122-abc+dirty": "", "(devel)": "",
-		"": ""} {
+		"v0.0.0-20261122-abc": "v0.0.0-20261122-abc", "v0.0.0-20261122-abc+dirty": "",
+		"(devel)": "", "": ""} {
 		check.Is(t, fetchable("", &debug.BuildInfo{Main: debug.Module{Version: version}}), want, version)
 	}
 	if got := fetchable("1.2.3", nil); got != "v1.2.3" {

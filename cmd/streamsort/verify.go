@@ -126,8 +126,8 @@ func (p proof) problem(c delivery.Consumer) string {
 	case c.Delivered < first-1:
 		return fmt.Sprintf("is at %d, and the queue begins with %d", c.Delivered, first)
 	case c.Claimed() && (c.From != c.Delivered || c.To <= c.From || c.To > position):
-		return fmt.Sprintf("is past %d, and has claimed %d to %d of %d", c.Delivered, c.From+1, c.To,
-			position)
+		return fmt.Sprintf("is past %d, and has claimed %d to %d of %d", c.Delivered,
+			c.From+1, c.To, position)
 	case c.Delivered < p.GoneTo && c.Starting == "":
 		return fmt.Sprintf("is past %d, and what it is to have up to %d is not stored any more",
 			c.Delivered, p.GoneTo)

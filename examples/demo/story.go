@@ -74,8 +74,8 @@ func story(ctx context.Context, out io.Writer) {
 					got, want, token))
 			}
 			token = got.token
-			fmt.Fprintf(out, "    out  seq %d to %d, token %d, attempt %d\n", got.from, got.to, got.token,
-				got.attempt)
+			fmt.Fprintf(out, "    out  seq %d to %d, token %d, attempt %d\n", got.from,
+				got.to, got.token, got.attempt)
 			if s.body == "hang" && got.attempt == 1 {
 				check.Must(syscall.Kill(got.pid, syscall.SIGKILL))
 			}

@@ -27,8 +27,8 @@ func handle(ctx context.Context, batch delivery.Batch) error {
 		hash := sha256.Sum256(m.Body)
 		messages[i] = seen{m.Seq, m.ID, hex.EncodeToString(hash[:])}
 	}
-	slog.InfoContext(ctx, "batch", "queue", batch.Queue, "from", batch.From, "to", batch.To, "token",
-		batch.Token.N,
+	slog.InfoContext(ctx, "batch", "queue", batch.Queue, "from", batch.From, "to", batch.To,
+		"token", batch.Token.N,
 		"messages", messages, "skipped", batch.Skipped)
 	return nil
 }

@@ -93,8 +93,8 @@ func (s *steps) file(ctx context.Context, w fileWork) error {
 func (s *steps) word(ctx context.Context, w wordWork) error {
 	attempt, err := s.counts.count(ctx, w.Edge, w.Word)
 	if err != nil {
-		slog.WarnContext(ctx, "failed", "tag", w.Edge.Tag(), "name", w.Word, "attempt", attempt, "error",
-			err)
+		slog.WarnContext(ctx, "failed", "tag", w.Edge.Tag(), "name", w.Word,
+			"attempt", attempt, "error", err)
 		return err
 	}
 	return grow(ctx, s, step{"word", w.Word, w.Edge}, nil, func(xorack.Edge, string) any {

@@ -37,8 +37,8 @@ type service struct {
 func (s *service) handler() func(context.Context, *emf.Metrics,
 	json.RawMessage) (json.RawMessage, error) {
 	api := s.api()
-	return func(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (json.RawMessage,
-		error) {
+	return func(ctx context.Context, metrics *emf.Metrics,
+		raw json.RawMessage) (json.RawMessage, error) {
 		if !runtime.IsBatch(raw, "aws:dynamodb") {
 			return api.Handle(ctx, metrics, raw)
 		}

@@ -192,8 +192,8 @@ func problemOf(err error) *httpapi.Problem {
 		return httpapi.NewProblem(conflict, "other-kind", "The chain is of the other kind",
 			"chains have edges or stamps, not both")
 	case errors.Is(err, stamps.ErrBufferLengthsUnequal):
-		return httpapi.NewProblem(conflict, "stamp-length", "The chain's stamps have another length",
-			err.Error())
+		return httpapi.NewProblem(conflict, "stamp-length",
+			"The chain's stamps have another length", err.Error())
 	case errors.Is(err, xorack.ErrChainFull):
 		return httpapi.NewProblem(conflict, "chain-full", "The chain is full",
 			"it has as many operations as one may have; larger trees use chains in chains")

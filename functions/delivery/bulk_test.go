@@ -132,8 +132,8 @@ func TestBulkRunGoesOn(t *testing.T) {
 			interrupt()
 		}
 	})
-	check.Need(t, first.Stopped == "interrupted" && first.Done >= 2 && first.Done != queues,
-		"%+v", first)
+	check.Need(t, first.Stopped == "interrupted" && first.Done >= 2 &&
+		first.Done != queues, "%+v", first)
 	for i := range queues {
 		s.operateOn(fmt.Sprint("q", i), "rewind")
 	}

@@ -254,8 +254,8 @@ func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h deliver
 	if p.Action != actionCommit {
 		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
 	}
-	done, next, err := s.puller().CommitAndClaim(ctx, h, p.Next.request(h.Queue, h.Consumer),
-		p.replies...)
+	done, next, err := s.puller().CommitAndClaim(ctx, h,
+		p.Next.request(h.Queue, h.Consumer), p.replies...)
 	status, document, err := pulled(c, done, err)
 	if err != nil || next.Outcome == "" {
 		return status, document, err

@@ -84,13 +84,13 @@ func TestEndpoints(t *testing.T) {
 		s.Want("another's", s.as("acme-eu", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""),
 			404, "no-endpoint")
 		s.Want("another's, by its whole name",
-			s.as("acme-eu", "DELETE", "/endpoints", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"),
-				""), 404)
+			s.as("acme-eu", "DELETE", "/endpoints",
+				"consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
 		s.Want("one's own", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 200)
 		s.Want("again", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 404)
 		check.Is(t, s.of("@acme/orders"), "https://example.com/acme")
-		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"),
-			""), 200,
+		s.Want("what was done",
+			s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
 			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`,
 			`"outcome":"refused"`)
 		// No queue has the name of their partition.
@@ -205,8 +205,8 @@ func TestErase(t *testing.T) {
 		s.Want("without a reason", s.Request("DELETE", "/queues", "queue=q", ""), 400, `"field":"reason"`)
 		s.Want("nothing was done", s.status(), 200, `"lag":5`)
 
-		s.Want("erased", s.erase("queue=q&id=op"), 202, `"id":"op","queue":"q","state":"settling"`,
-			`"last":5`,
+		s.Want("erased", s.erase("queue=q&id=op"), 202,
+			`"id":"op","queue":"q","state":"settling"`, `"last":5`,
 			`"until":"`+s.now.Add(time.Hour).Format(time.RFC3339), `"deleted":{"messages":5,"arrivals":0}`)
 		s.Want("again", s.erase("queue=q&id=op"), 202, `"state":"settling"`,
 			`"deleted":{"messages":0,"arrivals":0}`)

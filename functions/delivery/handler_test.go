@@ -72,8 +72,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			"problems/id-taken", `"code":"id-taken"`)
 		for i, at := range []int{4, 3, 4} {
 			s.now = s.now.Add(time.Second)
-			s.Want("to another place", s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"to-%d"`, at, i)),
-				200,
+			s.Want("to another place",
+				s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"to-%d"`, at, i)), 200,
 				fmt.Sprintf(`"delivered":%d,"position":5,"rewinds":%d`, at-1, i+1))
 		}
 		s.Want("back again by an id that is taken", s.operate("rewind", `,"start":"first","id":"to-0"`),
@@ -95,10 +95,10 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		check.That(s.t, done.Outcome == delivery.Paused && done.Messages == 1, "%+v", done)
 		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`,
 			`"rewinds":4`, `"paused"`)
-		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`,
-			`"rewinds":5`)
-		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`,
-			`"rewinds":6`)
+		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200,
+			`"delivered":0`, `"rewinds":5`)
+		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200,
+			`"delivered":5`, `"rewinds":6`)
 		s.Want("rewound too far", s.operate("rewind", `,"start":7`), 400, `"field":"start"`)
 		resumed := s.operate("resume", "").Body
 		check.That(s.t, !strings.Contains(resumed, "paused"), "resumed: %s", resumed)
@@ -131,8 +131,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		}
 		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404,
 			`"code":"no-queue"`)
-		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""),
-			200,
+		s.Want("operations of another",
+			s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
 			`"operations":[{"at":`, `"action":"create","consumer":"audit","reason":"","request":{"start":"3"},"who":{"kind":"none"},"outcome":"done"}]`)
 		check.Has(s.t, s.logs.String(), `"Operations":1`)
 		check.That(s.t, !strings.Contains(s.logs.String(), `"Errors":`), "metrics: %s", &s.logs)
@@ -144,8 +144,8 @@ func TestPages(t *testing.T) {
 		for i := range 5 {
 			s.create(fmt.Sprintf(`{"queue":"q","consumer":"c%d"}`, i))
 		}
-		s.Want("first", s.Request("GET", "/consumers", "queue=q&limit=2", ""), 200, `"c0"`, `"c1"`,
-			`"next":"c1"`)
+		s.Want("first", s.Request("GET", "/consumers", "queue=q&limit=2", ""), 200,
+			`"c0"`, `"c1"`, `"next":"c1"`)
 		s.Want("second", s.Request("GET", "/consumers", "queue=q&limit=2&after=c1", ""), 200, `"c2"`,
 			`"c3"`, `"next":"c3"`)
 		if a := s.Request("GET", "/consumers", "queue=q&limit=2&after=c3", ""); !strings.Contains(a.Body,

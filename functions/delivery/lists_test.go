@@ -220,8 +220,8 @@ func TestTokensOfLists(t *testing.T) {
 			return page.Next
 		}
 		token := next("acme", "state=paused&limit=1")
-		s.Want("the same list", s.as("acme", "GET", "/consumers", "state=paused&after="+token, ""), 200,
-			`"queue":"1"`)
+		s.Want("the same list", s.as("acme", "GET", "/consumers", "state=paused&after="+token, ""),
+			200, `"queue":"1"`)
 		for _, c := range []struct{ as, query string }{
 			{"acme", "state=blocked&after=" + token},
 			{"acme", "state=paused&consumer=c&after=" + token},

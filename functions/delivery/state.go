@@ -59,8 +59,8 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	missing bool) view.Head {
 	is, also := view.In(s.aspects(of, sink, missing)...)
 	h := view.Head{
-		Queue: printable.Name(scope.Short(of.Queue)), Consumer: of.Name, State: is.State, Cause: is.Cause,
-		Also:  also,
+		Queue: printable.Name(scope.Short(of.Queue)), Consumer: of.Name, State: is.State,
+		Cause: is.Cause, Also: also,
 		Since: is.Since, NextTry: is.NextTry, Attempt: of.Tries(),
 		Lag: new(jsonseq.Seq(of.Lag())), Delivered: new(jsonseq.Seq(of.Delivered)),
 		Position: new(jsonseq.Seq(of.Position)),

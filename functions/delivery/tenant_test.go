@@ -79,8 +79,8 @@ func TestRepliesToOthers(t *testing.T) {
 	check.Need(t, done.Outcome == delivery.Empty, "%+v", done)
 	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`,
 		`"reason":"to a queue of another: seq 1: conflict"`)
-	as("GET", "/operations", "queue=asked", "", `"action":"reply"`, `to a queue of another"`,
-		"conflict")
+	as("GET", "/operations", "queue=asked", "", `"action":"reply"`,
+		`to a queue of another"`, "conflict")
 	// Operators see all.
 	check.Has(t, s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`), "@globex/later")
 }
@@ -134,8 +134,8 @@ func TestATenantsChain(t *testing.T) {
 	s := newTenantServer(t)
 	s.put("@acme/orders", 2)
 	check.Get(s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First))
-	seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders",
-		"billing"))
+	seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(),
+		"@acme/orders", "billing"))
 	c, made, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen,
 		request.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
 	check.Need(t, err == nil && made, "%+v, %v", c, err)
@@ -230,8 +230,8 @@ func TestWhoAsked(t *testing.T) {
 	pause := `{"action":"pause","queue":%q,"consumer":"c","reason":"r","id":%q}`
 	s.Want("made by ben", s.by(ben, "POST", "/consumers", "", `{"queue":"q","consumer":"c"}`), 200)
 	s.Want("paused by ben", s.by(ben, "POST", "/operations", "", fmt.Sprintf(pause, "q", "1")), 200)
-	s.Want("paused by ann", s.by(ann, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")),
-		200)
+	s.Want("paused by ann",
+		s.by(ann, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")), 200)
 	check.Has(t, s.Invoke(fmt.Sprintf(pause, "@acme/q", "3")), `"paused"`)
 	byBen, byApp := `"action":"create","consumer":"c","reason":"","request":{"start":"first"},"who":{"kind":"jwt","name":"ben","client":"app"}`, `"id":"1","action":"pause","consumer":"c","reason":"r","who":{"kind":"jwt","name":"ben","client":"app"}`
 	s.Want("to ann", s.by(ann, "GET", "/operations", "queue=%40acme%2Fq", ""), 200, byBen, byApp,

@@ -62,8 +62,8 @@ func TestIdempotencyKey(t *testing.T) {
 		`"outcome":"duplicate","queue":"p","seq":1`)
 	s.Want("another key", s.keyed("k2", batch), 200, `"outcome":"advanced","queue":"q","seq":3,`)
 	s.Want("one", s.keyed("one", `{"queue":"q","body":{}}`), 200, `"seq":5`)
-	s.Want("one again", s.keyed("one", `{"queue":"q","body":{}}`), 200, `"outcome":"duplicate"`,
-		`"seq":5`)
+	s.Want("one again", s.keyed("one", `{"queue":"q","body":{}}`), 200,
+		`"outcome":"duplicate"`, `"seq":5`)
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`,
 		`{"seq":2,"id":"own","body":3,`, `{"seq":5,"id":"one","body":{},`)
 	s.Want("a message with a seq", s.keyed("k", `{"queue":"numbered","seq":1,"body":1}`), 200,
@@ -103,8 +103,8 @@ func TestAppendAtASeq(t *testing.T) {
 	s.Want("ahead in a batch",
 		s.post("", `{"messages":[{"queue":"q","seq":4,"body":4},{"queue":"q","seq":6,"body":6}]}`), 200,
 		`"outcome":"advanced","queue":"q","seq":4,`, `{"status":409,"outcome":"ahead","queue":"q","seq":6,"old":3,"new":4,"detail":"the queue is in arrival order, and its position is 4: put seq 5 next`)
-	s.Want("without a seq", s.post("", `{"queue":"q","kind":"arrival","id":"plain","body":5}`), 200,
-		`"seq":5`)
+	s.Want("without a seq", s.post("", `{"queue":"q","kind":"arrival","id":"plain","body":5}`),
+		200, `"seq":5`)
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`,
 		`{"seq":2,"id":"own","body":2,`, `{"seq":5,"id":"plain","body":5,`)
 	for body, code := range map[string]string{

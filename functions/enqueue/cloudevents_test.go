@@ -66,16 +66,16 @@ func TestCloudEvents(t *testing.T) {
 	// What the queue is decides what a sequence is; without a queue it is a text, unless its type
 	// says otherwise. No source is taken with one event and refused with the next.
 	event := func(subject, id, more string) string {
-		return fmt.Sprintf(`{"specversion":"1.0","id":%q,"source":"/s","subject":%q,"type":"t",%s}`, id,
-			subject, more)
+		return fmt.Sprintf(`{"specversion":"1.0","id":%q,"source":"/s","subject":%q,"type":"t",%s}`,
+			id, subject, more)
 	}
 	for i, sequence := range []string{"8", "9", "a", "0b", "2026-05-06/1"} {
 		s.Want(sequence, s.events(ce, "", "%s", event("hex", fmt.Sprint(i), `"sequence":"`+sequence+`"`)),
 			202, `"outcome":"waiting"`)
 	}
 	s.Want("one whose type comes later",
-		s.events(ce, "", "%s", event("hex", "x", `"sequence":"7","sequencetype":"Integer"`)), 202,
-		"waiting")
+		s.events(ce, "", "%s", event("hex", "x", `"sequence":"7","sequencetype":"Integer"`)),
+		202, "waiting")
 	s.Want("in one call",
 		s.events(batch, "", "[%s,%s]", event("mixed", "1", `"sequence":"1","sequencetype":"Integer"`),
 			event("mixed", "2", `"sequence":"2"`)),
@@ -95,8 +95,8 @@ func TestCloudEvents(t *testing.T) {
 		s.events(ce, "", "%s", event("timed", "3", `"sequence":"x"`)), 400, `"field":"sequence"`)
 	s.Want("a queue of log positions",
 		s.Request("PUT", "/queues", "", `{"queue":"/s|log","kind":"keyed","keyType":"lsn"}`), 200)
-	s.Want("a log position", s.events(ce, "", "%s", event("log", "1", `"sequence":"0/A0000010"`)), 202,
-		"waiting")
+	s.Want("a log position", s.events(ce, "", "%s", event("log", "1", `"sequence":"0/A0000010"`)),
+		202, "waiting")
 	s.Want("another text", s.events(ce, "", "%s", event("log", "2", `"sequence":"10"`)), 400,
 		`"field":"sequence"`, "the type number takes it")
 }

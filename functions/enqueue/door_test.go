@@ -38,7 +38,7 @@ func TestFunctionURL(t *testing.T) {
 		"problems/no-route")
 	for _, direct := range []string{`{"queue":"q","seq":3,"body":1}`,
 		`{"operation":"configure","queue":"q","policy":"skip"}`} {
-		check.Has(t, s.invokeAs(t, invoked(t.Context(), urlAlias, ""), direct), `"code":"misplaced"`,
-			direct)
+		check.Has(t, s.invokeAs(t, invoked(t.Context(), urlAlias, ""), direct),
+			`"code":"misplaced"`, direct)
 	}
 }

@@ -181,12 +181,12 @@ func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 	next := len(bodies) + 1
 	s.Want("binary",
 		s.Request("POST", "/messages", "",
-			fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`, next,
-				binary)), 200)
-	s.Want("binary read", s.Request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""),
-		200,
-		`"bodyBase64":"`+binary+`"`, `"contentType":"application/octet-stream"`, `"attributes":{"a":"b"}`,
-		`"id":"i"`)
+			fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`,
+				next, binary)), 200)
+	s.Want("binary read",
+		s.Request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""), 200,
+		`"bodyBase64":"`+binary+`"`, `"contentType":"application/octet-stream"`,
+		`"attributes":{"a":"b"}`, `"id":"i"`)
 }
 
 // refusing is an engine that does not answer puts of a queue's messages.
@@ -214,8 +214,8 @@ func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"a","kind":"keyed","keyType":"number"}`),
-		200)
+	s.Want("made",
+		s.Request("PUT", "/queues", "", `{"queue":"a","kind":"keyed","keyType":"number"}`), 200)
 	s.Want("both",
 		s.Request("POST", "/messages", "",
 			`{"messages":[{"queue":"a","seq":1,"body":1},{"queue":"b","seq":1,"body":1}]}`), 503,
@@ -375,8 +375,8 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 		`"queue":"p/r"`)
 	s.Want("read", s.get("/messages", "queue=p/r"), 200, `"attributes":{"event":"push"}`)
 	s.Want("no attributes", s.post("queue=q&id=id&attributes=x", `{}`), 400, `"field":"attributes"`)
-	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") +
-		"&id=id"
+	query = "each=" + url.QueryEscape("entry[]") + "&queue=" +
+		url.QueryEscape("@event.object") + "&id=id"
 	s.Want("a list",
 		s.with(map[string]string{"X-A": "b"}, query,
 			`{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`,
@@ -403,8 +403,8 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 		`"field":"each"`, "empty list")
 	s.Want("no id",
 		s.with(map[string]string{"X-A": "b"}, query,
-			`{"object":"page","entry":[{"id":"c"},{"id":null}]}`), 400, `"field":"messages[1].id"`,
-		"id is null")
+			`{"object":"page","entry":[{"id":"c"},{"id":null}]}`), 400,
+		`"field":"messages[1].id"`, "id is null")
 }
 
 // TestRawEventsByTheirReceipt: a repeat has the key of the first.
@@ -413,13 +413,13 @@ func TestRawEventsByTheirReceipt(t *testing.T) {
 	query := "queue='r'&id=id&keyType=time&key=" + url.QueryEscape("updated_at | @received")
 	s.Want("first", s.post(query, `{"id":"a","updated_at":null}`), 202, `waiting`)
 	s.now = s.now.Add(time.Second)
-	s.Want("with a key", s.post(query, `{"id":"b","updated_at":"2026-01-02T03:04:05.5Z"}`), 202,
-		`waiting`)
+	s.Want("with a key", s.post(query, `{"id":"b","updated_at":"2026-01-02T03:04:05.5Z"}`),
+		202, `waiting`)
 	s.Want("again", s.post(query, `{"id":"a","updated_at":null}`), 200, `duplicate`)
 	s.now = s.now.Add(time.Minute)
 	s.settle(t, "r")
-	s.Want("again, much later", s.post(query, `{"id":"a","updated_at":null}`), 200, `duplicate`,
-		`"seq":1`)
+	s.Want("again, much later", s.post(query, `{"id":"a","updated_at":null}`),
+		200, `duplicate`, `"seq":1`)
 	a := s.get("/messages", "queue=r")
 	s.Want("read", a, 200, `"key":"2026-01-02T03:04:05Z","id":"a"`,
 		`"attributes":{"streamsort-received":"key"}`, `"key":"2026-01-02T03:04:05.5Z","id":"b"`)

@@ -34,8 +34,8 @@ func (s *server) settle(t *testing.T, queue string) {
 func TestMessagesWithKeys(t *testing.T) {
 	s := newServer(t, nil)
 	put := func(key, id, more string) httpapitest.Answer {
-		return s.post("", `{"queue":"q","key":`+key+`,"id":"`+id+`","keyType":" time ","body":"`+id+`"`+
-			more+`}`)
+		return s.post("", `{"queue":"q","key":`+key+`,"id":"`+
+			id+`","keyType":" time ","body":"`+id+`"`+more+`}`)
 	}
 	s.Want("first", put(`"2026-01-02T03:04:05.5+01:00"`, "b", ""), 202, `{"status":202,"outcome":"waiting","queue":"q","settlesAt":"2026-01-02T03:04:10Z"}`)
 	s.now = s.now.Add(2 * time.Second)
@@ -132,10 +132,10 @@ func TestRawEventsWithKeys(t *testing.T) {
 // TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is stored.
 func TestWordsOfKeys(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"keyed","keyType":"time"}`),
-		200)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"text","kind":"keyed","keyType":"text"}`),
-		200)
+	s.Want("made",
+		s.Request("PUT", "/queues", "", `{"queue":"time","kind":"keyed","keyType":"time"}`), 200)
+	s.Want("made",
+		s.Request("PUT", "/queues", "", `{"queue":"text","kind":"keyed","keyType":"text"}`), 200)
 	s.Want("made", s.post("", `{"messages":[{"queue":"numbered","seq":1,"body":1},{"queue":"arrival","id":"a","body":1}]}`), 200)
 	for _, c := range []struct{ name, query, body, code, field, names string }{
 		{"no key", "", `{"queue":"time","id":"a","body":1}`, "missing", "key", "keyed"},
@@ -198,8 +198,8 @@ func TestManyThatWait(t *testing.T) {
 	for call := range 3 {
 		var all []string
 		for i := range 500 {
-			all = append(all, fmt.Sprintf(`{"queue":"q","keyType":"number","key":%d,"id":"x","body":1}`,
-				500*call+i))
+			all = append(all,
+				fmt.Sprintf(`{"queue":"q","keyType":"number","key":%d,"id":"x","body":1}`, 500*call+i))
 		}
 		s.Want("put", s.post("", `{"messages":[`+strings.Join(all, ",")+`]}`), 200)
 	}

@@ -56,8 +56,8 @@ func TestInvoke(t *testing.T) {
 			s := newServer(t, nil)
 			serveLambda(t, s.handle)
 			s.Want("bounded", s.Request("PUT", "/queues", "", `{"queue":"q","maxAhead":3}`), 200)
-			transport := check.Get(producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+
-				alias, ""))
+			transport := check.Get(
+				producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+alias, ""))
 			p := check.Get(producer.New(transport,
 				&producer.Options{MinBackOff: time.Millisecond, MaxBackOff: 20 * time.Millisecond}))
 			ctx := t.Context()

@@ -25,8 +25,8 @@ func (s *server) with(headers map[string]string, query, body string) httpapitest
 			event = strings.Replace(event, `"content-type":"application/json",`, "", 1)
 		}
 	}
-	event = strings.Replace(event, `"headers":{`, `"headers":`+strings.TrimSuffix(string(more), "}")+
-		`,`, 1)
+	event = strings.Replace(event, `"headers":{`,
+		`"headers":`+strings.TrimSuffix(string(more), "}")+`,`, 1)
 	return s.Raw(event)
 }
 

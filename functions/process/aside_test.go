@@ -51,8 +51,8 @@ func TestEndpointsOfQueues(t *testing.T) {
 		"paused": {URL: server.URL + "/paused", Paused: "they asked"}, "@acme/inner": {URL: server.URL + "/inner"},
 	}
 	now := time.Now()
-	cache := endpoint.NewCache(func(_ context.Context, consumer, queue string) (endpoint.Endpoint,
-		error) {
+	cache := endpoint.NewCache(func(_ context.Context,
+		consumer, queue string) (endpoint.Endpoint, error) {
 		e, there := all[queue]
 		if !there || consumer != "hooks" {
 			return e, endpoint.ErrNone
@@ -150,10 +150,10 @@ func TestChangedEndpoints(t *testing.T) {
 		check.That(t, looks == 1, "%d looks in one second", looks)
 	}
 	// Where the endpoint cannot be looked at, nothing of that is the message's.
-	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint,
-		error) {
-		return endpoint.Endpoint{}, cursor.ErrThrottled
-	}, time.Now))
+	find := endpoints(
+		endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
+			return endpoint.Endpoint{}, cursor.ErrThrottled
+		}, time.Now))
 	_, err := find(t.Context(), "c", "q")
 	check.That(t, kind.IsAway(err), "%v", err)
 }

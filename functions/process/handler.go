@@ -21,8 +21,8 @@ import (
 // be repeated; delivers what was moved to eager consumers; or delivers a queue that would have held
 // up others, if its tenant has a place for that. The Deliverer must report what it does to seen.
 func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers []delivery.Reader,
-	bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error),
-	error) {
+	bound *share) (
+	func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed
 		if err := instrument(&readers[i]); err != nil {
@@ -33,8 +33,8 @@ func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers 
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, metrics *emf.Metrics, event call) (events.DynamoDBEventResponse,
-		error) {
+	return func(ctx context.Context, metrics *emf.Metrics,
+		event call) (events.DynamoDBEventResponse, error) {
 		seen.metrics.Store(metrics)
 		defer flushSpans(ctx)
 		if len(event.Deliver) > 0 {

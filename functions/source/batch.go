@@ -225,8 +225,8 @@ func (b *batch) setAside(ctx context.Context) {
 	b.metrics.Count("RecordsSetAside", len(there))
 	if err := b.aside.announce(ctx, b.event, there); err != nil {
 		b.metrics.Count("AnnouncementsFailed", 1)
-		slog.ErrorContext(ctx, "not announced", "source", b.source.Name, "records", len(there), "error",
-			err)
+		slog.ErrorContext(ctx, "not announced", "source", b.source.Name, "records",
+			len(there), "error", err)
 	}
 }
 

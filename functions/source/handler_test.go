@@ -205,8 +205,8 @@ func TestEach(t *testing.T) {
 // A queue starts at the first record that comes of it, where the source says so.
 func TestASourceStartsHere(t *testing.T) {
 	w := newWorld(t)
-	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)), w.sorter,
-		newPeers(t))
+	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)),
+		w.sorter, newPeers(t))
 	check.Get(h.handle(t.Context(), event(`{"q":"a","n":4712}`, `{"q":"a","n":4711}`)))
 	status := check.Get(w.sorter.Status(t.Context(), "src/a"))
 	check.That(t, status.Settings.First == 4711 && status.Position == 4712, "%+v", status)
@@ -401,8 +401,8 @@ func TestEveryRequestFails(t *testing.T) {
 					check.OK(t, err)
 					status, err := w.sorter.Status(t.Context(), shape.Queue(queue))
 					check.Need(t, err == nil && status.Position == 3,
-						"%s, request %d %s: queue %d is at %d, %v", shape.Name, nth, fault, queue, status.Position,
-						err)
+						"%s, request %d %s: queue %d is at %d, %v", shape.Name, nth, fault,
+						queue, status.Position, err)
 					want := 1
 					for m, err := range w.sorter.Read(t.Context(), shape.Queue(queue), 0, 3) {
 						if n, bad := shape.N(m.Body); err != nil || bad != nil || n != want {

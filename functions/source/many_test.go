@@ -169,8 +169,8 @@ func TestManyRecords(t *testing.T) {
 			writes, reads := events.spent.Writes/theirs.spent.Writes, events.spent.Reads/theirs.spent.Reads
 			per := float64(len(all))
 			t.Logf("%d records, %d of them again, in %d events: %d lost, %d out of order; %.3f write and %.3f read units a record, %.3f and %.3f times those of the same puts",
-				len(all), again, calls, lost, disordered, events.spent.Writes/per, events.spent.Reads/per,
-				writes, reads)
+				len(all), again, calls, lost, disordered, events.spent.Writes/per,
+				events.spent.Reads/per, writes, reads)
 			check.That(t, lost == 0 && disordered == 0 && writes <= 1.1 && reads <= 1.1,
 				"that is not as it must be")
 		})

@@ -124,8 +124,8 @@ func position(t *testing.T, sorter *cursor.Sorter, queue string) int64 {
 func (b *bench) hasMetrics(metrics ...string) {
 	b.t.Helper()
 	for _, metric := range metrics {
-		check.That(b.t, strings.Contains(b.out.String(), metric), "no %s in the metrics: %s", metric,
-			&b.out)
+		check.That(b.t, strings.Contains(b.out.String(), metric),
+			"no %s in the metrics: %s", metric, &b.out)
 	}
 	b.out.Reset()
 }

@@ -110,8 +110,8 @@ func backlog(t *testing.T, sorter *cursor.Sorter, queue string, messages int) {
 	t.Helper()
 	var group []cursor.Message
 	for n := range messages {
-		group = append(group, cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: queue,
-			ID: "x"})
+		group = append(group,
+			cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: queue, ID: "x"})
 	}
 	for part := range slices.Chunk(group, 512) {
 		check.OK(t, sorter.Put(t.Context(), part...)[0].Err)

@@ -40,8 +40,8 @@ func byTenant(t *testing.T, out *bytes.Buffer) map[string]float64 {
 		if line.Tenant == "" {
 			continue
 		}
-		check.Is(t, cmp.Diff([][]string{{"service", "tenant"}}, line.AWS.CloudWatchMetrics[0].Dimensions),
-			"")
+		check.Is(t,
+			cmp.Diff([][]string{{"service", "tenant"}}, line.AWS.CloudWatchMetrics[0].Dimensions), "")
 		for _, metric := range line.AWS.CloudWatchMetrics[0].Metrics {
 			got[line.Tenant+" "+metric.Name] = values[metric.Name].(float64)
 		}

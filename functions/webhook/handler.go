@@ -156,8 +156,8 @@ func (s *service) answer(source *webhook.Source, a intake.Answer) (answer, error
 	if !source.Numbered() && a.Outcome == cursor.Conflict {
 		// The sender says by the id that it is the same delivery. Some change a detail of the body
 		// from one attempt to the next, and would try for days.
-		return answer{Status: http.StatusOK, Outcome: cursor.Duplicate, Queue: a.Queue, Detail: a.Detail},
-			nil
+		return answer{Status: http.StatusOK, Outcome: cursor.Duplicate,
+			Queue: a.Queue, Detail: a.Detail}, nil
 	}
 	err := a.Refused()
 	if problem, ok := errors.AsType[*httpapi.Problem](err); ok {

@@ -352,8 +352,8 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	s.err = errors.New("the store answers 400 AccessDeniedException")
 	a := s.send(github("a", `{}`))
 	s.Want("no secrets", a, 503, "problems/unavailable")
-	check.That(t, a.Headers["retry-after"] == "1" && !strings.Contains(a.Body, "AccessDenied"),
-		"%+v", a)
+	check.That(t, a.Headers["retry-after"] == "1" &&
+		!strings.Contains(a.Body, "AccessDenied"), "%+v", a)
 	s.wantStored("github/other", "no queue")
 	check.That(t, strings.Contains(s.logs.String(), "AccessDeniedException") &&
 		strings.Contains(s.logs.String(), `"Errors":1`),
@@ -396,8 +396,8 @@ func TestTenantsQueues(t *testing.T) {
 	s.Want("a tenant's", send("free", `{"q":"@acme/orders"}`), 400, `"code":"misplaced"`,
 		`"field":"queue"`)
 	s.Want("the tenant's own sender", send("acme", `{"q":"orders"}`), 200, "advanced")
-	s.Want("the tenant's own sender, another tenant", send("acme", `{"q":"@other/orders"}`), 200,
-		"advanced")
+	s.Want("the tenant's own sender, another tenant",
+		send("acme", `{"q":"@other/orders"}`), 200, "advanced")
 	s.wantStored("@acme/@other/orders",
 		`1 `+fmt.Sprintf("%x", sha256.Sum256([]byte(`{"q":"@other/orders"}`)))+` {"q":"@other/orders"}`)
 	s.wantStored("@other/orders", "no queue")
@@ -563,8 +563,8 @@ func TestChallenges(t *testing.T) {
 	text("a hub", s.asked("GET", "meta", hub.Encode(), nil), "1158201444")
 	text("the end of a subscription", s.asked("GET", "meta", with("hub.mode", "unsubscribe"), nil),
 		"1158201444")
-	s.Want("another token", s.asked("GET", "meta", with("hub.verify_token", canary+"x"), nil), 401,
-		"not-signed")
+	s.Want("another token", s.asked("GET", "meta", with("hub.verify_token", canary+"x"), nil),
+		401, "not-signed")
 	s.Want("no token", s.asked("GET", "meta", with("hub.verify_token", ""), nil), 400,
 		`"field":"hub.verify_token"`)
 	s.Want("no challenge", s.asked("GET", "meta", with("hub.challenge", ""), nil), 400,

@@ -29,8 +29,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	}
 	store, err := secret.NewStore(refs...)
 	d.Check(err)
-	s := &service{sorter: d.Sorter(), quotas: d.Quotas(), sources: byName(sources), now: time.Now,
-		log: d.Log}
+	s := &service{sorter: d.Sorter(), quotas: d.Quotas(), sources: byName(sources),
+		now: time.Now, log: d.Log}
 	if err := d.Err(); err != nil {
 		return nil, err
 	}

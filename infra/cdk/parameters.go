@@ -190,8 +190,8 @@ var parameters = sync.OnceValue(func() []parameter {
 		topic("PageTopic", "the alarms that cannot wait; empty: they go to AnnounceTopic"),
 		parameter{
 			Name: "LagAfterSeconds", Group: watching, Description: "The age of a waiting message from which its consumer's lag is announced, and of it or an open gap from which an alarm is raised",
-			Default: 900, Min: 60, Max: year, variable: "STREAMSORT_LAG_AFTER", unit: "s", prop: "lagAfter",
-			sample: 711,
+			Default: 900, Min: 60, Max: year, variable: "STREAMSORT_LAG_AFTER", unit: "s",
+			prop: "lagAfter", sample: 711,
 		},
 		parameter{
 			Name: "LogRetentionDays", Group: watching, Description: "How long logs are kept", Default: 30,

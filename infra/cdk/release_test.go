@@ -59,8 +59,8 @@ func TestRelease(t *testing.T) {
 			functions++
 		}
 	}
-	check.That(t, len(zips) == functions && functions >= 6, "%d functions, and zips %v", functions,
-		zips)
+	check.That(t, len(zips) == functions && functions >= 6,
+		"%d functions, and zips %v", functions, zips)
 	resources := len(document.Resources)
 	check.That(t, resources <= 500, "%d resources, and CloudFormation takes 500", resources)
 	for _, zip := range zips {

@@ -30,8 +30,8 @@ func addSources(stack *streamsort.Stack) error {
 		DynamoStream: awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES,
 	})
 	return errors.Join(
-		stack.AddSource("Payments", streamsort.Source{Name: "src", From: payments, Queue: account,
-			Seq: "n"}),
+		stack.AddSource("Payments",
+			streamsort.Source{Name: "src", From: payments, Queue: account, Seq: "n"}),
 		stack.AddSource("Inbox", streamsort.Source{Name: "src", From: notified, Kind: "s3"}),
 		stack.AddSource("Ledger", streamsort.Source{Name: "src", From: ledger}),
 		stack.AddSource("Changes", streamsort.Source{Name: "src",
@@ -46,7 +46,7 @@ func addSources(stack *streamsort.Stack) error {
 		stack.AddSource("Accounts", streamsort.Source{Name: "src", From: accounts}),
 		stack.AddSource("Trades",
 			streamsort.Source{Name: "src",
-				From: streamsort.Kafka{BootstrapServers: []string{"b-1.example.com:9096"}, Topic: "trades",
-					Pollers: 1}}),
+				From: streamsort.Kafka{BootstrapServers: []string{"b-1.example.com:9096"},
+					Topic: "trades", Pollers: 1}}),
 	)
 }

@@ -54,8 +54,8 @@ func New(bus, topic, function string) (*Announcer, error) {
 		target, err := arn.Parse(topic)
 		if err != nil || target.Service != "sns" || target.Region == "" ||
 			strings.HasSuffix(topic, ".fifo") {
-			return nil, fmt.Errorf("topic %q must be like arn:aws:sns:REGION:ACCOUNT:NAME, and not FIFO",
-				topic)
+			return nil,
+				fmt.Errorf("topic %q must be like arn:aws:sns:REGION:ACCOUNT:NAME, and not FIFO", topic)
 		}
 		if a.messages, err = awscall.New(awscall.SNS,
 			awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
@@ -66,8 +66,8 @@ func New(bus, topic, function string) (*Announcer, error) {
 		target, err := arn.Parse(function)
 		if err != nil || target.Service != "lambda" || target.Region == "" ||
 			!strings.HasPrefix(target.Resource, "function:") {
-			return nil, fmt.Errorf("function %q must be like arn:aws:lambda:REGION:ACCOUNT:function:NAME",
-				function)
+			return nil,
+				fmt.Errorf("function %q must be like arn:aws:lambda:REGION:ACCOUNT:function:NAME", function)
 		}
 		if a.invocations, err = awscall.New(awscall.Lambda,
 			awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {

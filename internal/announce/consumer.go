@@ -60,8 +60,8 @@ func (a *Announcer) Consumer(ctx context.Context, said delivery.Announcement) er
 		d.Claim = &claim{said.Token.String(), jsonseq.Seq(said.From + 1), jsonseq.Seq(said.To),
 			string(said.State)}
 	}
-	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "consumer", d.Consumer, "delivered",
-		d.Delivered,
+	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "consumer", d.Consumer,
+		"delivered", d.Delivered,
 		"position", d.Position, "ageSeconds", d.Seconds, "attempts", d.Attempts, "error", d.Error)
 	return a.send(ctx, d.Kind, d)
 }

@@ -63,8 +63,8 @@ func (a *Announcer) late(ctx context.Context, said cursor.Announcement) error {
 	for _, m := range said.LateExamples {
 		d.Examples = append(d.Examples, example{jsonseq.Seq(m.Seq), m.Key.JSON(), m.Dropped})
 	}
-	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "count", d.Count, "examples",
-		d.Examples)
+	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "count",
+		d.Count, "examples", d.Examples)
 	return a.send(ctx, d.Kind, d)
 }
 
@@ -80,8 +80,8 @@ func (a *Announcer) gap(ctx context.Context, said cursor.Announcement) error {
 	if !said.Since.IsZero() {
 		d.Since = &said.Since
 	}
-	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "missingAfter", d.After, "missingUpTo",
-		d.UpTo,
+	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "missingAfter",
+		d.After, "missingUpTo", d.UpTo,
 		"maxParked", d.MaxParked, "skipped", len(d.Skipped), "ageSeconds", d.Seconds)
 	return a.send(ctx, d.Kind, d)
 }

@@ -41,7 +41,7 @@ func (a *Announcer) Records(ctx context.Context, said SetAside) error {
 		Count    int              `json:"count"`
 		Examples []SetAsideRecord `json:"examples"`
 	}{said.ID, RecordSetAside, said.Source, said.Tenant, said.Count, said.Examples}
-	slog.WarnContext(ctx, d.Kind, "id", d.ID, "source", d.Source, "count", d.Count, "examples",
-		d.Examples)
+	slog.WarnContext(ctx, d.Kind, "id", d.ID, "source", d.Source, "count", d.Count,
+		"examples", d.Examples)
 	return a.send(ctx, d.Kind, d)
 }

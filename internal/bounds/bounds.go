@@ -37,6 +37,6 @@ func Text(field, text string, least, most int) error {
 // TooLarge is the [invalid.Error] of what has more bytes than are taken.
 func TooLarge(field string, size, most int) error {
 	problem := fmt.Sprintf("has %d bytes: at most %d are taken", size, most)
-	return &invalid.Error{Field: field, Code: invalid.TooLarge, Problem: problem, Size: size,
-		Most: most}
+	return &invalid.Error{Field: field, Code: invalid.TooLarge, Problem: problem,
+		Size: size, Most: most}
 }

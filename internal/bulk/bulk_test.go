@@ -263,8 +263,8 @@ func TestValidate(t *testing.T) {
 	} {
 		var wrong *invalid.Error
 		err := r.Validate()
-		check.That(t, errors.As(err, &wrong) && wrong.Field == field, "%+v: %v, want it to name %s", r,
-			err, field)
+		check.That(t, errors.As(err, &wrong) && wrong.Field == field,
+			"%+v: %v, want it to name %s", r, err, field)
 	}
 	for _, r := range []Request{
 		{Action: "pause", Reason: "r", State: "circuit-open"},

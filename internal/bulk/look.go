@@ -47,8 +47,8 @@ func (t Target) Text() string {
 func ParseTarget(text string) (Target, error) {
 	var names []string
 	if err := json.Unmarshal([]byte(text), &names); err != nil || len(names) != 2 {
-		return Target{}, wrong(invalid.Malformed, "pick", `is %q: it must be like ["queue","consumer"]`,
-			text)
+		return Target{},
+			wrong(invalid.Malformed, "pick", `is %q: it must be like ["queue","consumer"]`, text)
 	}
 	return Target{Queue: printable.Name(names[0]), Consumer: names[1]}, nil
 }
@@ -83,8 +83,8 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 	if len(r.Targets) > 0 {
 		return run, run.lookAt(ctx, found)
 	}
-	query := client.Query("limit", pageSize, "state", r.State, "consumer", r.Consumer, "prefix",
-		r.Prefix)
+	query := client.Query("limit", pageSize, "state", r.State, "consumer",
+		r.Consumer, "prefix", r.Prefix)
 	for {
 		var page view.Rows
 		if err := api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page); err != nil {

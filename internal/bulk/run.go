@@ -265,8 +265,8 @@ func (r *Run) id(t Target) string {
 
 func (r *Run) post(ctx context.Context, t Target, c view.Consumer) error {
 	document := map[string]any{
-		"action": r.Action, "queue": string(t.Queue), "consumer": t.Consumer, "reason": r.Reason,
-		"id": r.id(t),
+		"action": r.Action, "queue": string(t.Queue), "consumer": t.Consumer,
+		"reason": r.Reason, "id": r.id(t),
 	}
 	switch r.Action {
 	case "redrive", "skip":

@@ -112,8 +112,8 @@ func TestToken(t *testing.T) {
 	check.That(t, err == nil && got == "Bearer a.b.c", "authorization %q, %v", got, err)
 	said, failed = "", errors.New("no more tokens")
 	err = c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{})
-	check.That(t, err != nil && strings.Contains(err.Error(), "no more tokens"), "without a token: %v",
-		err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "no more tokens"),
+		"without a token: %v", err)
 	c, err = Open(Access{URL: "https://id.execute-api.eu-west-1.amazonaws.com", Token: token})
 	check.That(t, err == nil && c.signer == nil, "keys are asked for: %v", err)
 	_, err = Open(Access{URL: "ftp://x", Token: token})

@@ -85,8 +85,8 @@ func TestWhatIsSigned(t *testing.T) {
 		}
 		got, err := authorization(t, client)
 		check.That(t, err == nil && (got != "") == (c.scope != "") && strings.Contains(got, c.scope),
-			"%s, configured for %q: authorization %q, %v; want one with %q", c.base, c.configured, got, err,
-			c.scope)
+			"%s, configured for %q: authorization %q, %v; want one with %q", c.base,
+			c.configured, got, err, c.scope)
 	}
 }
 
@@ -101,8 +101,8 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 		_, err := Open(Access{URL: base, Sign: true, Region: "eu-west-1"})
 		check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "%s: %v", base, err)
 		_, err = Open(Access{URL: base, Token: token})
-		check.That(t, err != nil && strings.Contains(err.Error(), "would have a token"), "%s: %v", base,
-			err)
+		check.That(t, err != nil && strings.Contains(err.Error(), "would have a token"),
+			"%s: %v", base, err)
 	}
 	_, err := New("http://abc.execute-api.eu-west-1.amazonaws.com")
 	check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "API Gateway: %v", err)
@@ -112,8 +112,8 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	nowhere(t)
 	_, err := Open(Access{URL: "https://api.example.com", Sign: true})
-	check.That(t, err != nil && strings.Contains(err.Error(), "AWS_REGION"), "without a region: %v",
-		err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "AWS_REGION"),
+		"without a region: %v", err)
 	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
 	check.OK(t, err)
 	var none *NoCredentialsError
@@ -123,8 +123,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		"without credentials: %v", err)
 	t.Setenv("AWS_PROFILE", "nobody")
 	_, err = Open(Access{URL: "https://api.example.com", Sign: true, Region: "eu-west-1"})
-	check.That(t, err != nil && strings.Contains(err.Error(), "nobody"), "without the profile: %v",
-		err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "nobody"),
+		"without the profile: %v", err)
 }
 
 // TestRefusedAnonymously: a gateway's refusal does not tell that nothing was signed.
@@ -142,8 +142,8 @@ func TestRefusedAnonymously(t *testing.T) {
 	c, _ = serve(t, says(403, `{"message":"Forbidden"}`))
 	c.token = func(context.Context) (string, error) { return "a.b.c", nil }
 	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"), "with a token: %v",
-		err)
+	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"),
+		"with a token: %v", err)
 }
 
 // TestNoRedirect: what was made for one address goes to no other one.

@@ -123,8 +123,8 @@ func TestWhatTheSDKSends(t *testing.T) {
 		written := check.Get(restored(t, e).JSON(nil))
 		sameAs(t, contentType, oracle(t, written), oracle(t, raw))
 
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/messages",
-			http.NoBody)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			"http://x/messages", http.NoBody)
 		check.OK(t, err)
 		if err := cehttp.WriteRequest(binding.WithForceBinary(t.Context()),
 			(*binding.EventMessage)(&sent), request); err != nil {
@@ -206,8 +206,8 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 func TestIntegers(t *testing.T) {
 	for raw, want := range map[string]string{"0": "0", "-0": "0", "-2147483648": "-2147483648",
 		"2147483647": "2147483647"} {
-		e, err := ReadJSON(json.RawMessage(`{"specversion":"1.0","id":"1","source":"/s","type":"t","n":` +
-			raw + `}`))
+		e, err := ReadJSON(
+			json.RawMessage(`{"specversion":"1.0","id":"1","source":"/s","type":"t","n":` + raw + `}`))
 		check.Need(t, err == nil, "%s: %v", raw, err)
 		if e = restored(t, e); e.Attributes["n"] != want || e.Kinds["n"] != Integer {
 			t.Errorf("%s is restored as %q, of the kind %q", raw, e.Attributes["n"], e.Kinds["n"])
@@ -294,8 +294,8 @@ func TestPlaces(t *testing.T) {
 		{keyed("time"), "", "error sequence"},
 		{keyed("time,lsn,rank(t|*)"), "sequence=0/A,time=2018-04-05T17:31:00Z", "time,lsn,rank(t|*) 2018-04-05T17:31:00Z 0/A t"},
 	} {
-		e := Event{Attributes: map[string]string{"specversion": "1.0", "id": "1", "source": "/s",
-			"type": "t"}}
+		e := Event{Attributes: map[string]string{"specversion": "1.0", "id": "1",
+			"source": "/s", "type": "t"}}
 		for a := range strings.SplitSeq(c.attributes, ",") {
 			if name, value, ok := strings.Cut(a, "="); ok {
 				e.Attributes[name] = value

@@ -56,8 +56,8 @@ func checkKeyValue(key table.Key, v Value, most int) error {
 	case v.kind != kinds[key.Type]:
 		return invalidf("key attribute %s is %s, and has to be of type %s", key.Name, v, key.Type)
 	case v.kind != Number && (v.text == "" || len(v.text) > most):
-		return invalidf("key attribute %s has %d bytes, and has to have 1 to %d", key.Name, len(v.text),
-			most)
+		return invalidf("key attribute %s has %d bytes, and has to have 1 to %d",
+			key.Name, len(v.text), most)
 	}
 	return nil
 }

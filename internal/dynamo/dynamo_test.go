@@ -86,8 +86,8 @@ func TestTranslate(t *testing.T) {
 			}))
 			defer server.Close()
 			client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1}))
-			check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")), c.want,
-				c.want)
+			check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")),
+				c.want, c.want)
 		})
 	}
 	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1}))

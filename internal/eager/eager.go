@@ -80,8 +80,8 @@ func New(function string, readers []delivery.Reader) (*Caller, error) {
 	}
 	client, err := awscall.New(awscall.Lambda,
 		awscall.Options{Retryer: aws.NopRetryer{}, Untraced: true})
-	return &Caller{function: function, prefixes: prefixes, client: client, moved: map[string]int64{}},
-		err
+	return &Caller{function: function, prefixes: prefixes, client: client,
+		moved: map[string]int64{}}, err
 }
 
 // Moved notes the position that a queue was moved to.

@@ -92,8 +92,8 @@ func ParseAllow(text string) ([]netip.Prefix, error) {
 	for _, p := range all {
 		for _, never := range metadata {
 			if p.Overlaps(never) {
-				return nil, fmt.Errorf("has %s: %s is where metadata services are, and is never allowed", p,
-					never)
+				return nil,
+					fmt.Errorf("has %s: %s is where metadata services are, and is never allowed", p, never)
 			}
 		}
 	}

@@ -204,8 +204,8 @@ func TestANameThatChangesItsAnswer(t *testing.T) {
 	loopback := netip.MustParsePrefix("127.0.0.1/32")
 	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{loopback}}
 	// It is asked for its addresses once a connection: a second answer is never dialled unseen.
-	lookup := answers(t, "127.0.0.1", "127.0.0.2", "169.254.169.254", "127.0.0.1 169.254.169.254",
-		"127.0.0.1")
+	lookup := answers(t, "127.0.0.1", "127.0.0.2", "169.254.169.254",
+		"127.0.0.1 169.254.169.254", "127.0.0.1")
 	client := http.Client{Transport: egress.NewTransport(rules, lookup)}
 	var got []bool
 	for range 5 {

@@ -154,8 +154,8 @@ type Store struct {
 // NewStore returns the store on an engine that has the consumers and the operations table: see
 // [delivery.Names.Tables].
 func NewStore(engine ddb.Engine, tables []table.Definition, now func() time.Time) *Store {
-	return &Store{engine: engine, table: tables[0], operations: delivery.NewStore(engine, tables[:2]),
-		now: now}
+	return &Store{engine: engine, table: tables[0],
+		operations: delivery.NewStore(engine, tables[:2]), now: now}
 }
 
 const (

@@ -36,8 +36,8 @@ func post(t testing.TB, headers map[string]string,
 	api := &httpapi.API{
 		Routes: []httpapi.Route{{Method: http.MethodPost, Resource: "messages",
 			Do: func(_ context.Context, c *httpapi.Call) (int, any, error) {
-				return http.StatusOK, fmt.Sprintf("%s|%s|%s", c.Body, c.IdempotencyKey, c.Headers["x-name"]),
-					nil
+				return http.StatusOK,
+					fmt.Sprintf("%s|%s|%s", c.Body, c.IdempotencyKey, c.Headers["x-name"]), nil
 			}}},
 	}
 	event := check.Get(json.Marshal(map[string]any{

@@ -108,8 +108,8 @@ func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
 		"@acme/q": `queue \"q\" is not there`, "@acme/@acme/q": `queue \"@acme/q\" is not there`, "@acmee/q": `queue is not there`, "q": `queue is not there`,
 	} {
 		refuse := func(context.Context, *httpapi.Call) (int, any, error) {
-			return 0, nil, &invalid.Error{Field: "queue", Code: invalid.Clash, Problem: "is not there",
-				Queue: queue}
+			return 0, nil,
+				&invalid.Error{Field: "queue", Code: invalid.Clash, Problem: "is not there", Queue: queue}
 		}
 		a := &httpapi.API{
 			Routes:      []httpapi.Route{{Method: http.MethodGet, Resource: "queues", Do: refuse}},

@@ -92,8 +92,8 @@ func TestWhereAccountsAre(t *testing.T) {
 	check.Need(t, len(items) == 1, "%v", items)
 	it := items[0]
 	check.Is(t, it.Get("state").Str()+", "+it.Get("at").Str(), "quota @a/b, 10")
-	check.That(t, it.Has(ddb.Path(counters.TTL)) && !it.Has(ddb.Path(counters.Index.Sort.Name)), "%v",
-		it)
+	check.That(t, it.Has(ddb.Path(counters.TTL)) &&
+		!it.Has(ddb.Path(counters.Index.Sort.Name)), "%v", it)
 }
 
 // Whatever becomes of a request, a tenant is never given more than there is; and one whose answer
@@ -346,8 +346,8 @@ func TestProcessesShareALimit(t *testing.T) {
 			passed = append(passed, 0)
 			for range rapid.IntRange(0, 40).Draw(r, "requests") {
 				k := processes[rapid.IntRange(0, len(processes)-1).Draw(r, "process")]
-				n := rapid.OneOf(rapid.Int64Range(1, limit/5+1), rapid.Int64Range(1, 4*limit)).Draw(r,
-					"messages")
+				n := rapid.OneOf(rapid.Int64Range(1, limit/5+1),
+					rapid.Int64Range(1, 4*limit)).Draw(r, "messages")
 				if d.take(k, "a", quota.Amounts{quota.Messages: n}) == "" {
 					passed[window] += n
 					largest = max(largest, n)

@@ -66,8 +66,8 @@ func TestRenewed(t *testing.T) {
 	} {
 		now = now.Add(c.after)
 		file.Store(c.file)
-		if got, err := r.Invoke(t.Context(), []byte("null")); string(got) != `"`+c.want+`"` ||
-			err != nil {
+		if got, err := r.Invoke(t.Context(), []byte("null")); string(got) != `"`+
+			c.want+`"` || err != nil {
 			t.Errorf("call %d: %s, %v; want %s", i, got, err, c.want)
 		}
 	}

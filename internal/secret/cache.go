@@ -160,8 +160,8 @@ func parseValues(text string) ([][]byte, error) {
 	}
 	if len(list) < 1 || len(list) > MaxValues {
 		return nil,
-			&ValueError{fmt.Sprintf("its value has %d secrets: there must be from 1 to %d", len(list),
-				MaxValues)}
+			&ValueError{fmt.Sprintf("its value has %d secrets: there must be from 1 to %d",
+				len(list), MaxValues)}
 	}
 	if _, err := strictjson.Members([]byte(text)); err == nil {
 		// What the console of Secrets Manager makes: nobody signs with all of that.
@@ -171,8 +171,8 @@ func parseValues(text string) ([][]byte, error) {
 	for i, secret := range list {
 		if len(secret) < MinBytes || len(secret) > MaxBytes {
 			return nil,
-				&ValueError{fmt.Sprintf("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinBytes,
-					MaxBytes)}
+				&ValueError{fmt.Sprintf("secret %d of %d has not from %d to %d bytes", i+1,
+					len(list), MinBytes, MaxBytes)}
 		}
 		values[i] = []byte(secret)
 	}

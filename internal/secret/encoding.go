@@ -64,8 +64,8 @@ func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 		}
 		if len(key) < MinBytes {
 			return nil,
-				&ValueError{fmt.Sprintf("secret %d of %d is not %s, as the scheme has it", i+1, len(values),
-					must)}
+				&ValueError{fmt.Sprintf("secret %d of %d is not %s, as the scheme has it",
+					i+1, len(values), must)}
 		}
 		keys = append(keys, key)
 	}

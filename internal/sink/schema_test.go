@@ -220,8 +220,8 @@ func decoded(t *testing.T, raw string) any {
 
 // batchesOfAllKinds have all that a document may have, and nothing that it need not have.
 func batchesOfAllKinds() []delivery.Batch {
-	whole := sinktest.Tracked(sinktest.Batch("@acme/orders", `{"n":1}`, "\x00", "", `{ "spaced": 1 }`),
-		"tag")
+	whole := sinktest.Tracked(sinktest.Batch("@acme/orders", `{"n":1}`, "\x00", "",
+		`{ "spaced": 1 }`), "tag")
 	whole.Messages[0].ID, whole.Messages[0].Attributes = "id\x01", map[string]string{"k": "v"}
 	whole.Messages[3].Trace = cursor.Trace{
 		Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1",

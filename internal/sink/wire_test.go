@@ -116,8 +116,8 @@ func serves(t *testing.T, r *http.Request, kind string,
 			refused = append(refused, "<member><Id>"+e.ID+"</Id><Code>InternalError</Code><Message>later</Message><SenderFault>false</SenderFault></member>")
 		case took:
 			sum := md5.Sum([]byte(e.MessageBody))
-			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":"%x"}`, e.ID,
-				sum))
+			taken = append(taken,
+				fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":"%x"}`, e.ID, sum))
 		default:
 			refused = append(refused,
 				fmt.Sprintf(`{"Id":%q,"Code":"InternalError","Message":"later","SenderFault":false}`, e.ID))
@@ -372,8 +372,8 @@ func says(status int, header, body string) answering {
 		if name, value, some := strings.Cut(header, ": "); some {
 			h.Set(name, value)
 		}
-		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))},
-			nil
+		return &http.Response{StatusCode: status, Header: h,
+			Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
 }
 

@@ -86,8 +86,8 @@ func (d decimal) check() error {
 	switch {
 	case len(d.digits) > MaxKeyDigits:
 		return invalid.New(invalid.OutOfRange, "",
-			fmt.Sprintf("has %d significant digits: a number in a key has at most %d", len(d.digits),
-				MaxKeyDigits))
+			fmt.Sprintf("has %d significant digits: a number in a key has at most %d",
+				len(d.digits), MaxKeyDigits))
 	case d.digits != "" && (d.exponent > maxKeyExponent || d.exponent <= -maxKeyExponent):
 		return outOfSize()
 	}

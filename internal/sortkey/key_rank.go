@@ -40,8 +40,8 @@ func parseRanks(text string) (ranks, error) {
 	case len(r.String()) > MaxRankBytes:
 		return nil,
 			invalid.New(invalid.TooLarge, "",
-				fmt.Sprintf("has %d bytes of patterns in its rank: at most %d are taken", len(r.String()),
-					MaxRankBytes))
+				fmt.Sprintf("has %d bytes of patterns in its rank: at most %d are taken",
+					len(r.String()), MaxRankBytes))
 	}
 	return r, nil
 }

@@ -87,8 +87,8 @@ func errYears() error {
 func checkFraction(digits string) error {
 	if len(digits) > maxFraction {
 		return invalid.New(invalid.OutOfRange, "",
-			fmt.Sprintf("has %d digits of a second's fraction: at most %d are taken", len(digits),
-				maxFraction))
+			fmt.Sprintf("has %d digits of a second's fraction: at most %d are taken",
+				len(digits), maxFraction))
 	}
 	return nil
 }

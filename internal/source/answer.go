@@ -38,8 +38,8 @@ func (e *Event) Answer(failed []bool) (json.RawMessage, error) {
 	}{[]failure{}}
 	for _, at := range e.repeated(failed) {
 		if at.id == "" && e.carrier != topic {
-			return nil, fmt.Errorf("%d of %d records have to be repeated, and one has no name", many,
-				len(failed))
+			return nil,
+				fmt.Errorf("%d of %d records have to be repeated, and one has no name", many, len(failed))
 		}
 		f := failure{at.id}
 		if e.carrier == topic {

@@ -13,8 +13,8 @@ import (
 // https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html
 var kinesisKind = kind{
 	name: "kinesis", events: []string{"aws:kinesis"}, read: readKinesis,
-	fields: []string{"arrivedAt", "data", "eventId", "partitionKey", "sequenceNumber", "shardId",
-		"stream"},
+	fields: []string{"arrivedAt", "data", "eventId", "partitionKey",
+		"sequenceNumber", "shardId", "stream"},
 	body: "data", queue: "partitionKey", key: "sequenceNumber", keyType: "text", id: "eventId",
 }
 

@@ -17,8 +17,8 @@ import (
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html
 var s3Kind = kind{
 	name: "s3", events: []string{"aws:s3"}, read: readS3,
-	fields: []string{"bucket", "eTag", "eventId", "eventName", "key", "object", "sequencer", "time",
-		"versionId"},
+	fields: []string{"bucket", "eTag", "eventId", "eventName", "key", "object",
+		"sequencer", "time", "versionId"},
 	body: record, queue: "object", key: "sequencer", keyType: "text", id: "eventId",
 }
 

@@ -172,8 +172,8 @@ func TestDecodeQuery(t *testing.T) {
 		"queue=a%FFb": "queue is not valid UTF-8",
 	} {
 		err := read(query)
-		check.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%s: error %v, want %s", query,
-			err, want)
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), want),
+			"%s: error %v, want %s", query, err, want)
 	}
 	if err := strictjson.DecodeQuery(url.Values{"a": {"1"}}, &struct{}{}); err == nil ||
 		err.Error() != "a is not known: there are none" {
@@ -259,8 +259,8 @@ func TestElementsOfALongList(t *testing.T) {
 	_, err := strictjson.Elements(list, 500)
 	runtime.ReadMemStats(&after)
 	check.That(t, err != nil && after.TotalAlloc-before.TotalAlloc <= 1<<20,
-		"%d bytes for %v, and 500 elements take less than a megabyte", after.TotalAlloc-before.TotalAlloc,
-		err)
+		"%d bytes for %v, and 500 elements take less than a megabyte",
+		after.TotalAlloc-before.TotalAlloc, err)
 }
 
 // TestNamesOfMembers: a name that is no UTF-8 is not taken for another one.
@@ -303,8 +303,8 @@ func TestTooDeepIsReportedSo(t *testing.T) {
 }
 
 func FuzzMembers(f *testing.F) {
-	for _, seed := range []string{`{"a":1}`, `{"a":{"b":"c"}}`, `[]`, `{"a":1,"a":2}`, `{"\ud800":1}`,
-		``} {
+	for _, seed := range []string{`{"a":1}`, `{"a":{"b":"c"}}`, `[]`,
+		`{"a":1,"a":2}`, `{"\ud800":1}`, ``} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

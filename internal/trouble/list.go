@@ -99,8 +99,8 @@ func (s *Store) Oldest(ctx context.Context, state State, after Ages,
 		page = page[:limit]
 	}
 	for _, row := range page {
-		next.after[shardOf(row.Place())] = strconv.FormatInt(row.Since.UnixMilli(), 10) + " " +
-			row.Place()
+		next.after[shardOf(row.Place())] = strconv.FormatInt(row.Since.UnixMilli(), 10) +
+			" " + row.Place()
 	}
 	all := true
 	for shard := range waits {

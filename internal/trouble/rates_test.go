@@ -77,8 +77,8 @@ func TestCounter(t *testing.T) {
 		now = now.Add(10 * time.Minute) // frozen meanwhile
 		c.Add(trouble.Counts{Stored: 1})
 		c.Flush(b.Context())
-		b.is("in the minute in which it was counted", b.counted(then, then.Add(time.Minute)).Stored,
-			int64(7))
+		b.is("in the minute in which it was counted",
+			b.counted(then, then.Add(time.Minute)).Stored, int64(7))
 		var none *trouble.Counter
 		none.Add(trouble.Counts{Stored: 1})
 		none.Flush(b.Context())

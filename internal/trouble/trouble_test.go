@@ -410,8 +410,8 @@ func TestPagesWhileRowsChange(t *testing.T) {
 			k := newCrowd(b, seed)
 			shown := k.list()
 			left := len(k.stayed)
-			check.Need(b, left > 0 && left < pagesRows, "seed %d: %d rows stayed: nothing is tested", seed,
-				left)
+			check.Need(b, left > 0 && left < pagesRows,
+				"seed %d: %d rows stayed: nothing is tested", seed, left)
 			for queue := range k.stayed {
 				check.That(b, shown[queue] == 1,
 					"seed %d: %q was there all the while, and listed %d times", seed, queue, shown[queue])

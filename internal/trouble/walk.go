@@ -34,7 +34,7 @@ func (s *Store) Walked(ctx context.Context) (Place, error) {
 // rows were looked at. We die right after: the next run goes on from here.
 func (s *Store) SaveWalked(ctx context.Context, at Place) error {
 	it := places.Item(&at, attrState.Set(ddb.Text(string(walkOf))), attrAt.Set(ddb.Text(walkAt)))
-	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "save trouble walked", Table: s.table},
-		Item: it})
+	_, err := s.engine.Do(ctx,
+		ddb.Put{Op: ddb.Op{Op: "save trouble walked", Table: s.table}, Item: it})
 	return err
 }

@@ -65,8 +65,8 @@ func TestGroups(t *testing.T) {
 		heads = append(heads, head(fmt.Sprint("r", i), view.Retrying, "bang", time.Hour))
 	}
 	for i := range 3 { // one name's circuit breaker is one cause, whatever each queue was answered
-		heads = append(heads, head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i],
-			time.Minute))
+		heads = append(heads,
+			head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i], time.Minute))
 	}
 	missing := head("m", view.Blocked, "", 0)
 	missing.Cause = view.Missing
@@ -140,8 +140,8 @@ func TestWhyOfOneThatIsPaused(t *testing.T) {
 	for state, want := range map[view.State]string{
 		view.Paused: "tried again once the consumer is resumed", view.Retrying: "tried again by itself",
 	} {
-		c := view.Consumer{Head: view.Head{Consumer: "c", State: state, Seq: new(jsonseq.Seq(2)),
-			Attempt: 1}}
+		c := view.Consumer{Head: view.Head{Consumer: "c", State: state,
+			Seq: new(jsonseq.Seq(2)), Attempt: 1}}
 		if state == view.Paused {
 			c.Also = []view.State{view.Retrying}
 		}
@@ -244,8 +244,8 @@ func TestPlaceOfASeq(t *testing.T) {
 	early.MaxParked, more.More = 5, true
 	place := func(g view.Gaps, seq int64, want string) {
 		in, behind := g.Place(seq)
-		got := fmt.Sprint(in != nil && in.From <= jsonseq.Seq(seq) && jsonseq.Seq(seq) <= in.To,
-			len(behind))
+		got := fmt.Sprint(in != nil && in.From <= jsonseq.Seq(seq) &&
+			jsonseq.Seq(seq) <= in.To, len(behind))
 		check.That(t, got == want, "%d in %+v: %s, want %s", seq, g, got, want)
 	}
 	for seq, want := range map[int64]string{3: "true 0", 8: "true 0", 5: "false 1", 9: "false 2",

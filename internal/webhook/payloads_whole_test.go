@@ -71,8 +71,8 @@ func TestGitHubsEvents(t *testing.T) {
 	}
 	check.That(t, len(kinds) >= 58 && len(events) >= 329,
 		"only %d events of %d kinds", len(events), len(kinds))
-	t.Logf("%d events of %d kinds, those of %d with a time of their own", len(events), len(kinds),
-		len(byPath))
+	t.Logf("%d events of %d kinds, those of %d with a time of their own", len(events),
+		len(kinds), len(byPath))
 
 	queues := map[string]bool{}
 	for i, body := range shared(t) {

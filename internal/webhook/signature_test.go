@@ -143,8 +143,8 @@ func TestKnownAnswers(t *testing.T) {
 			for i := range len(test.body) * 8 {
 				changed := []byte(test.body)
 				changed[i/8] ^= 1 << (i % 8)
-				check.Need(t, !made(t, claim, string(changed), secrets...), "%s: bit %d may be flipped", name,
-					i)
+				check.Need(t, !made(t, claim, string(changed), secrets...),
+					"%s: bit %d may be flipped", name, i)
 			}
 			check.That(t, !made(t, claim, test.body) && !made(t, claim, "", secrets...),
 				"%s: no secret, or no body, will do", name)

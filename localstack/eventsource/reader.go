@@ -154,8 +154,8 @@ func (s *shardReader) invoke(ctx context.Context, b *batch) outcome {
 // discard sends the on-failure message about a batch.
 func (s *shardReader) discard(l *lane, b *batch) {
 	s.config.Logger.Error("records are discarded", "shard", s.id, "records", len(b.records),
-		"from", b.records[0].sequence, "to", b.records[len(b.records)-1].sequence, "condition",
-		b.condition)
+		"from", b.records[0].sequence, "to", b.records[len(b.records)-1].sequence,
+		"condition", b.condition)
 	if queue := s.mapping.OnFailure; queue != "" {
 		function := template.FunctionARN(s.mapping.Function)
 		s.config.OnFailure(queue, failureOf(b, function, s.config.StreamARN, s.id, time.Now()))

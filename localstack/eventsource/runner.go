@@ -37,8 +37,8 @@ type Streams interface {
 // throttled for one; this is tried again until the records are too old. The context is never
 // cancelled, so Invoke has to end by the function's own time-out. It is called from several
 // goroutines.
-type Invoke func(ctx context.Context, payload []byte) (response []byte, functionError string,
-	err error)
+type Invoke func(ctx context.Context,
+	payload []byte) (response []byte, functionError string, err error)
 
 // Config is what a runner needs besides its mapping.
 type Config struct {

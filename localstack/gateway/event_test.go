@@ -113,8 +113,8 @@ func TestMatch(t *testing.T) {
 		return out
 	}
 	// The table of "Create routes for HTTP APIs in API Gateway", and what it leaves open.
-	pets := routes("GET /pets/dog/1", "GET /pets/dog/{id}", "GET /pets/{proxy+}", "ANY /{proxy+}",
-		"$default")
+	pets := routes("GET /pets/dog/1", "GET /pets/dog/{id}", "GET /pets/{proxy+}",
+		"ANY /{proxy+}", "$default")
 	cases := []struct {
 		routes             []template.Route
 		method, path, want string

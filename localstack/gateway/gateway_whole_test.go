@@ -167,8 +167,8 @@ func TestInvokeBySDK(t *testing.T) {
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 	ctx := context.Background()
-	for _, name := range []string{"echo", template.FunctionARN("echo"), "000000000000:function:echo",
-		"Echo"} {
+	for _, name := range []string{"echo", template.FunctionARN("echo"),
+		"000000000000:function:echo", "Echo"} {
 		out, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name,
 			Payload: []byte(`{"rawPath":"/x"}`), LogType: types.LogTypeTail})
 		check.Need(t, err == nil, "%s: %v", name, err)

@@ -95,8 +95,8 @@ func TestClaims(t *testing.T) {
 		"yes": true, "x": claims{"y": 1},
 	}))
 	// No address is given: the issuer tells where its keys are.
-	verified, err := NewKeys(nil).verify(r, template.JWT{Issuer: address, Audience: []string{"shop"}},
-		time.Now())
+	verified, err := NewKeys(nil).verify(r,
+		template.JWT{Issuer: address, Audience: []string{"shop"}}, time.Now())
 	check.OK(t, err)
 	want := map[string]string{
 		"iss": address, "aud": "shop", "iat": "1", "exp": "9999999999", "n": "7", "list": "[a b 1]", "yes": "true", "x": `{"y":1}`,

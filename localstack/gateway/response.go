@@ -67,8 +67,8 @@ func inferred(payload []byte) reply {
 	if json.Unmarshal(payload, &text) == nil && bytes.HasPrefix(payload, []byte(`"`)) {
 		body = []byte(text)
 	}
-	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}},
-		body: body}
+	return reply{status: http.StatusOK,
+		header: http.Header{"Content-Type": {"application/json"}}, body: body}
 }
 
 // statusCode takes a number, or a number in a string.

@@ -203,8 +203,8 @@ func (r *reader) mapping(id, physical string, p *props) {
 	}
 	var ok bool
 	if m.Table, ok = StreamTable(source); !ok && source != "" {
-		p.bad("EventSourceArn", "must be the stream of a DynamoDB table, or a queue, of this run, not %q",
-			source)
+		p.bad("EventSourceArn",
+			"must be the stream of a DynamoDB table, or a queue, of this run, not %q", source)
 	}
 	if p.integer("TumblingWindowInSeconds", 0, 0, 900) != 0 {
 		p.bad("TumblingWindowInSeconds", "tumbling windows are not run on one machine")

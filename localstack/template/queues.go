@@ -29,8 +29,8 @@ func (r *reader) queue(id, physical string, p *props) {
 	p.ignore(
 		"ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit",
 		"KmsDataKeyReusePeriodSeconds", "KmsMasterKeyId", "MaximumMessageSize",
-		"ReceiveMessageWaitTimeSeconds", "RedriveAllowPolicy", "RedrivePolicy", "SqsManagedSseEnabled",
-		"Tags",
+		"ReceiveMessageWaitTimeSeconds", "RedriveAllowPolicy", "RedrivePolicy",
+		"SqsManagedSseEnabled", "Tags",
 	)
 	second := func(name string, otherwise, low, high int) time.Duration {
 		return time.Duration(p.integer(name, otherwise, low, high)) * time.Second

@@ -60,8 +60,8 @@ func index(p *props, types map[string]table.KeyType) (made table.Index) {
 func attributeTypes(p *props) map[string]table.KeyType {
 	types := map[string]table.KeyType{}
 	for _, attribute := range p.objects("AttributeDefinitions") {
-		types[attribute.need("AttributeName")] = table.KeyType(attribute.oneOf("AttributeType", "S", "S",
-			"N", "B"))
+		types[attribute.need("AttributeName")] = table.KeyType(
+			attribute.oneOf("AttributeType", "S", "S", "N", "B"))
 	}
 	return types
 }

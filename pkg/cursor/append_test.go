@@ -185,8 +185,8 @@ func TestKindsAreKeptApart(t *testing.T) {
 	b.want("append", b.append(arrival("a")), "advanced 1-1")
 	numbered := arrival("a")
 	numbered.Queue = "numbered"
-	refuses(t, "append to a numbered queue", check.Err(appendTo(t.Context(), b.sorter, numbered)),
-		"seq")
+	refuses(t, "append to a numbered queue",
+		check.Err(appendTo(t.Context(), b.sorter, numbered)), "seq")
 	arrivalKind, numberedKind := cursor.KindArrival, cursor.KindNumbered
 	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind})),
 		cursor.ErrFixed, "another kind")
@@ -311,8 +311,8 @@ func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
 	b.engine = hidden
 	if got := b.read(0, 150); len(got) != 150 || got[149] != "150 a149 body of a149" ||
 		hidden.weak == 0 || hidden.strong == 0 {
-		t.Errorf("%d messages: %v; %d weak and %d strong reads", len(got), got[len(got)-1], hidden.weak,
-			hidden.strong)
+		t.Errorf("%d messages: %v; %d weak and %d strong reads", len(got), got[len(got)-1],
+			hidden.weak, hidden.strong)
 	}
 	for after := int64(0); after < 150; after += 7 {
 		for upTo := after + 1; upTo <= 150; upTo += 11 {

@@ -133,8 +133,8 @@ func (s inside) EraseMore(ctx context.Context, c Cursor,
 	messages, moreMessages, errMessages := s.eraseTable(ctx, s.store.messages, c.Queue, sure, goOn)
 	arrivals, moreArrivals, errArrivals := s.eraseTable(ctx, s.store.arrivals, c.Queue, sure, goOn)
 	return Remains{
-		Messages: messages, Arrivals: arrivals, More: left || failed != nil || moreMessages ||
-			moreArrivals,
+		Messages: messages, Arrivals: arrivals, More: left || failed != nil ||
+			moreMessages || moreArrivals,
 	}, errors.Join(failed, errMessages, errArrivals)
 }
 

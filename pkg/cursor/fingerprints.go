@@ -67,8 +67,8 @@ func (c Cursor) checkFingerprints() error {
 			maxFingerprints, fingerprintSize)
 	case c.FingerprintsFrom < c.Settings.First-1 || seqs < int64(n) ||
 		seqs > int64(n*maxArrivalMessages):
-		return fmt.Errorf("is of %d places, which cannot be all from %d to %d", n, c.FingerprintsFrom,
-			c.TailFrom)
+		return fmt.Errorf("is of %d places, which cannot be all from %d to %d", n,
+			c.FingerprintsFrom, c.TailFrom)
 	}
 	return nil
 }

@@ -157,8 +157,8 @@ func decodeFrames(d *ddb.Decoder, count, most int) []Message {
 	case err != nil:
 		d.Fail(attrFrames, err.Error())
 	case len(messages) != count:
-		d.Fail(attrFrames, fmt.Sprintf("hold %d messages, and %s says %d", len(messages), attrCount,
-			count))
+		d.Fail(attrFrames,
+			fmt.Sprintf("hold %d messages, and %s says %d", len(messages), attrCount, count))
 	default:
 		decodeTraces(d, messages)
 	}

@@ -97,8 +97,8 @@ func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (kep
 		// that was missed would be extended a quarter of the retention later, when only a quarter
 		// may be left of it: a round that failed besides would lose what is not delivered.
 		page, err := s.store.OrderItems(ctx, queuelog.Query{
-			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom, Limit: itemsFor(to, to+pieceSeqs),
-			Strong: true,
+			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom,
+			Limit: itemsFor(to, to+pieceSeqs), Strong: true,
 		})
 		if err != nil {
 			return keptUpTo{}, err

@@ -136,8 +136,8 @@ func (s *Sorter) storeAll(ctx context.Context, all []*incoming, cur Cursor) {
 // storeArrival is step 1: the arrival is stored, or what is stored under its key is looked at. It
 // has no place yet.
 func (s *Sorter) storeArrival(ctx context.Context, a *incoming, cur Cursor) error {
-	a.Op, a.EnqueuedAt, a.ExpiresOn, a.Seen = s.newOp(), ddb.ToMillis(s.now()), s.expiry(),
-		cur.Position
+	a.Op, a.EnqueuedAt, a.ExpiresOn, a.Seen = s.newOp(), ddb.ToMillis(s.now()),
+		s.expiry(), cur.Position
 	there, err := s.store.PutArrival(ctx, a.Arrival)
 	if err != nil {
 		return err

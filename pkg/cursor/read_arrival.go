@@ -15,8 +15,8 @@ const readPage = 1 << 20
 func (s *Sorter) readArrivals(ctx context.Context, cur Cursor,
 	after, upTo int64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
-		reader := arrivalReader{sorter: s, cur: cur, expect: after, upTo: upTo, most: defaultBatchSize,
-			yield: yield}
+		reader := arrivalReader{sorter: s, cur: cur, expect: after, upTo: upTo,
+			most: defaultBatchSize, yield: yield}
 		var places []place
 		for part, err := range s.parts(ctx, cur, after, upTo) {
 			if err != nil {

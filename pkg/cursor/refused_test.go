@@ -50,8 +50,8 @@ func TestATicketOfAQueueThatWasMadeAnewEnds(t *testing.T) {
 		}
 		return numbered.tables.Do(ctx, r)
 	}))
-	refuses(t, "error", check.Err(appendTo(t.Context(), b.process(cursor.Options{}), arrival("b"))),
-		"seq")
+	refuses(t, "error",
+		check.Err(appendTo(t.Context(), b.process(cursor.Options{}), arrival("b"))), "seq")
 }
 
 // TestTablesOfDifferentTimes: after a restore, an arrival can have seen more than its queue has. A

@@ -33,8 +33,8 @@ func (s *Sorter) RestartKeys(ctx context.Context, queue, op string) (Cursor, err
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
-	run := settling{sorter: s, queue: queue, upTo: sortkey.EverySortKey, goOn: margin.Half(ctx),
-		closing: true}
+	run := settling{sorter: s, queue: queue, upTo: sortkey.EverySortKey,
+		goOn: margin.Half(ctx), closing: true}
 	for lost := 0; ; lost++ {
 		cur, err := s.readCursor(ctx, queue)
 		if err != nil || cur.RestartedBy(op) {

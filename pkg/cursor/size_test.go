@@ -131,8 +131,8 @@ func TestASkipKeepsTheGapsAge(t *testing.T) {
 		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
 		check.Get(b.sorter.Steps().Recheck(t.Context(), "q"))
 		b.engine = b.tables
-		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q", "old", time.Minute,
-			100)
+		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q",
+			"old", time.Minute, 100)
 		check.That(t, err == nil && b.status().Position == 6,
 			"after %d requests: position %d, %v: want all skipped", requests, b.status().Position,
 			err)

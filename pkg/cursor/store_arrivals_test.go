@@ -244,8 +244,8 @@ func TestStoreAllocation(t *testing.T) {
 		trim(0)
 		to := want.TailFrom
 		allocation("of one that left the tail", one, 0, false)
-		allocation("beside one that left the tail", queuelog.NewTail(entries("h", 1).At(0), left.At(5)),
-			to-1, false)
+		allocation("beside one that left the tail",
+			queuelog.NewTail(entries("h", 1).At(0), left.At(5)), to-1, false)
 		allocation("others left the tail", entries("h", 2), 0, true)
 		allocation("of one that left the tail before it was stored", one, to, true)
 		allocation("more than there is room", entries("i", queuelog.MaxTail-want.Tail.Len()+1), to, false)

@@ -186,8 +186,8 @@ func (s *requests) Announce(ctx context.Context, queue string, was, seq int64) (
 // Lost response, another did it first: one more record, of no effect. We die right after: nothing
 // is left to do.
 func (s *requests) Notify(ctx context.Context, queue string, now time.Time) error {
-	_, _, err := s.update(ctx, "notify", queue, isLive, attrNotified.Set(ddb.Millis(now)),
-		changeAdvance)
+	_, _, err := s.update(ctx, "notify", queue, isLive,
+		attrNotified.Set(ddb.Millis(now)), changeAdvance)
 	return err
 }
 
@@ -234,8 +234,8 @@ func (f cursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
 func (f cursorFilter) condition() ddb.Cond {
 	var asked []ddb.Cond
 	if f.Gaps {
-		asked = append(asked, attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isKeyed,
-			isBeingErased)
+		asked = append(asked, attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(),
+			isKeyed, isBeingErased)
 	}
 	if !f.MovedSince.IsZero() {
 		since := ddb.Millis(f.MovedSince)

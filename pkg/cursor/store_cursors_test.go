@@ -83,8 +83,8 @@ func TestStoreMoveAndPark(t *testing.T) {
 					later.Add(time.Second)))
 		}
 
-		want, _ = check.Get2(s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9,
-			later))
+		want, _ = check.Get2(s.Inside().MoveAndPark(t.Context(), q,
+			cursor.Range{From: 3, To: 4}, 9, later))
 		for _, to := range []int64{8, 7} {
 			gives(t, "what is parked is as far", want, false)(
 				s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 4, To: to}, to+1, later))
@@ -122,8 +122,8 @@ func TestStoreLeaveToSweep(t *testing.T) {
 		later := at.Add(time.Minute)
 		want.MaxParked, want.MovedAt = 1, later
 		same(t, "the next seq", check.Get(s.Inside().LeaveToSweep(t.Context(), q, 1, later)), want)
-		same(t, "a gap is open", check.Get(s.Inside().LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))),
-			want)
+		same(t, "a gap is open",
+			check.Get(s.Inside().LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))), want)
 	})
 }
 
@@ -131,13 +131,13 @@ func TestStoreConfigure(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		first, policy, gapAfter, maxAhead, mode := int64(1), cursor.PolicyAlert, 3*time.Second, int64(5),
 			cursor.ModeSync
-		change := cursor.Change{First: &first, Policy: &policy, GapAfter: &gapAfter, MaxAhead: &maxAhead,
-			Mode: &mode}
+		change := cursor.Change{First: &first, Policy: &policy, GapAfter: &gapAfter,
+			MaxAhead: &maxAhead, Mode: &mode}
 
 		create(t, s, newCursor(q))
 		want := newCursor(q)
-		want.Settings = cursor.Settings{First: 1, Policy: policy, GapAfter: gapAfter, MaxAhead: maxAhead,
-			Mode: mode}
+		want.Settings = cursor.Settings{First: 1, Policy: policy, GapAfter: gapAfter,
+			MaxAhead: maxAhead, Mode: mode}
 		for _, what := range []string{"changed", "repeated"} {
 			gives(t, what, want, true)(s.Inside().Configure(t.Context(), q, change))
 		}

@@ -70,8 +70,8 @@ func TestStoreWaiting(t *testing.T) {
 		read("behind one", queuelog.WaitingQuery{After: sortKey(all[0]), UpTo: sortkey.EverySortKey},
 			false, all[1:]...)
 		read("up to one", queuelog.WaitingQuery{After: "\x00", UpTo: sortKey(all[2])}, false, all[:3]...)
-		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true,
-			all[:2]...)
+		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2},
+			true, all[:2]...)
 		read("none", queuelog.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
 
 		found, _ := check.Get2(s.Inside().Arrivals(t.Context(),
@@ -96,8 +96,8 @@ func TestStoreGivePlaces(t *testing.T) {
 			t.Helper()
 			now := want.MovedAt.Add(time.Second)
 			if given {
-				want.Position, want.Tail, want.MovedAt = want.Position+p.Entries.Seqs(), want.Tail+p.Entries,
-					now
+				want.Position, want.Tail, want.MovedAt = want.Position+p.Entries.Seqs(),
+					want.Tail+p.Entries, now
 				want.High, want.Low, want.LateSoFar, want.LateSeq, want.LateInRow = p.High, p.Low, p.LateSoFar,
 					p.LateSeq, p.LateInRow
 				want.Restart = cmp.Or(p.Restart, want.Restart)
@@ -131,13 +131,13 @@ func TestStoreGivePlaces(t *testing.T) {
 
 		same(t, "wrote", check.Get(s.Inside().TellLate(t.Context(), want, 2)), true)
 		same(t, "wrote again", check.Get(s.Inside().TellLate(t.Context(), want, 2)), true)
-		same(t, "wrote by one that is behind", check.Get(s.Inside().TellLate(t.Context(), want, 1)),
-			false)
+		same(t, "wrote by one that is behind",
+			check.Get(s.Inside().TellLate(t.Context(), want, 1)), false)
 		want.LateTold = 2
 		same(t, "wrote more", check.Get(s.Inside().TellLate(t.Context(), want, 3)), true)
 		want.LateTold = 1
-		same(t, "wrote by another that is behind", check.Get(s.Inside().TellLate(t.Context(), want, 4)),
-			false)
+		same(t, "wrote by another that is behind",
+			check.Get(s.Inside().TellLate(t.Context(), want, 4)), false)
 		want.LateTold = 3
 		same(t, "read", standing(t, s, q), want)
 
@@ -193,8 +193,8 @@ func TestStorePutReceipt(t *testing.T) {
 		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires),
 			came.Add(time.Minute))
 		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
-		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires),
-			expires)
+		same(t, "without a time it never does",
+			put(q, "a", expires.Add(1000*time.Hour), expires), expires)
 		page := check.Get(s.Inside().Waiting(t.Context(),
 			queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true}))
 		same(t, "waiting", len(page.Waiting), 0)

@@ -53,8 +53,8 @@ func TestStoreMessages(t *testing.T) {
 		} {
 			for _, strong := range []bool{true, false} {
 				for _, heads := range []bool{true, false} {
-					what := fmt.Sprintf("%d to %d, limit %d, strong %v, heads %v", c.first, c.last, c.limit,
-						strong, heads)
+					what := fmt.Sprintf("%d to %d, limit %d, strong %v, heads %v", c.first,
+						c.last, c.limit, strong, heads)
 					want := cursor.Page{More: c.more}
 					for _, seq := range c.want {
 						m := wholeMessage(q, seq)

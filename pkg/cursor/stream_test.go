@@ -78,8 +78,8 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 			event(t, stored(1, "q", 1), record, stored(3, "q", 1), other))
 		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
 			response.BatchItemFailures[0].ItemIdentifier == "2" && len(failures) == 2,
-			"%s: %v, %v, failures %v; want what is from record 2 on to come again", name, response, err,
-			failures)
+			"%s: %v, %v, failures %v; want what is from record 2 on to come again", name,
+			response, err, failures)
 		if cur, err := b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 1 {
 			t.Errorf("%s: the good record was not handled: %+v, %v", name, cur, err)
 		}

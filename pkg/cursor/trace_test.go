@@ -131,8 +131,8 @@ func TestTracesAreKept(t *testing.T) {
 			got := b.append(a)
 			check.That(t, strings.HasPrefix(got, "duplicate"), "repeated without a trace: %s", got)
 		}
-		b.want("traces", b.traces(), parentB+" ;"+parentA+" a=1;;"+parentB+" ;"+parentA+" a=1;"+parentA+
-			" a=1")
+		b.want("traces", b.traces(), parentB+" ;"+parentA+" a=1;;"+parentB+" ;"+parentA+
+			" a=1;"+parentA+" a=1")
 	})
 	t.Run("keyed", func(t *testing.T) {
 		b := newBench(t, nil)

@@ -141,8 +141,8 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 		broken[string(field)] = missing
 		broken["wrong "+string(field)] = wrong
 	}
-	for _, field := range []ddb.Path{"completedAt", "result", "payloadHash", "codec", "resultIn",
-		"expiresOn"} {
+	for _, field := range []ddb.Path{"completedAt", "result", "payloadHash", "codec",
+		"resultIn", "expiresOn"} {
 		wrong := whole()
 		wrong[field] = ddb.MapOf(nil)
 		broken[string(field)] = wrong

@@ -97,8 +97,8 @@ func (d *Deduplicator[ID, R]) guarded(ctx context.Context, a *Attempt[ID, R],
 		defer cancel()
 		_ = a.Fail(ctx, errPanicked)
 	}()
-	within, cancel := context.WithTimeoutCause(ctx, a.run.LeaseUntil.Sub(d.options.Now()),
-		ErrLeaseOver)
+	within, cancel := context.WithTimeoutCause(ctx,
+		a.run.LeaseUntil.Sub(d.options.Now()), ErrLeaseOver)
 	defer cancel()
 	value, err := effect(&runContext{within, a.run})
 	returned = true

@@ -219,8 +219,8 @@ func TestPanic(t *testing.T) {
 		_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { panic("boom") })
 	}()
 	entry := check.Get(d.Status(t.Context(), "a"))
-	check.That(t, entry.Status == dedup.Failed && entry.Row.Error == "the effect panicked",
-		"%+v", entry)
+	check.That(t, entry.Status == dedup.Failed &&
+		entry.Row.Error == "the effect panicked", "%+v", entry)
 	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("2", &ran))).Attempt, 2)
 }
 

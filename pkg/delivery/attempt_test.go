@@ -286,8 +286,8 @@ func TestAPartIsDone(t *testing.T) {
 	k.to(r, "q", endedCaughtUp)
 	got := strings.Join(k.got, ", ")
 	check.That(t, strings.HasPrefix(got, "q 1,2,3,4 #1, q 3,4 #2"), "it got %q", got)
-	check.That(t, strings.HasSuffix(got, "q 5 #1") || strings.HasSuffix(got, "q 4,5 #1"), "it got %q",
-		got)
+	check.That(t, strings.HasSuffix(got, "q 5 #1") ||
+		strings.HasSuffix(got, "q 4,5 #1"), "it got %q", got)
 }
 
 // TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that
@@ -303,8 +303,8 @@ func TestTheAttemptGoesOnByHalves(t *testing.T) {
 	}
 	k.fails = nil
 	k.to(r, "q", endedCaughtUp)
-	k.gets("q 1,2,3,4 #1", "q 1,2,3,4 #2", "q 1,2 #3", "q 1 #4", "q 2 #4", "q 2 #5", "q 3,4,5,6 #5",
-		"q 7,8 #1")
+	k.gets("q 1,2,3,4 #1", "q 1,2,3,4 #2", "q 1,2 #3", "q 1 #4", "q 2 #4", "q 2 #5",
+		"q 3,4,5,6 #5", "q 7,8 #1")
 }
 
 // TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the

@@ -93,8 +93,8 @@ const looksForProbe = 25
 // those whose message did not fail, or else those that are known to fail. Where none of them has
 // anything to deliver, the circuit is closed.
 func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
-	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{},
-		looksForProbe)
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer),
+		trouble.Ages{}, looksForProbe)
 	if err != nil || len(rows) == 0 {
 		var queues []string
 		for _, f := range e.Failing {

@@ -100,8 +100,8 @@ func TestProbesGoRound(t *testing.T) {
 		check.Need(t, len(k.heldBack()) == 9, "held back: %v", k.heldBack())
 	}
 	// q3 failed before, and the first of each turn fails as the probe.
-	k.same("woken", woken, []string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r1", "r2", "r4",
-		"r5"})
+	k.same("woken", woken, []string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",
+		"r1", "r2", "r4", "r5"})
 }
 
 func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {

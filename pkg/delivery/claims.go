@@ -63,8 +63,8 @@ type Claims interface {
 	// Commit would answer, next what Claim would; next is the zero Answer where no claim was tried,
 	// because nothing is known to wait, or because the commit did not go well: claim then, as ever.
 	// r must be of the same queue and consumer, and name no Seqs.
-	CommitAndClaim(ctx context.Context, h Held, r Request, replies ...Reply) (done, next Answer,
-		err error)
+	CommitAndClaim(ctx context.Context, h Held, r Request,
+		replies ...Reply) (done, next Answer, err error)
 
 	// Abort gives a claim back that was not prepared: its messages are handed out again, once as
 	// they were and then by halves. InDoubt where it was prepared: only the consumer's database
@@ -74,8 +74,8 @@ type Claims interface {
 	// Settle says how a claim ended, by the marker in the consumer's database: Committed or
 	// Aborted, nothing else and by no other evidence. It is Commit, with the replies beside the
 	// marker, or the end of the claim whatever it was at.
-	Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string, replies ...Reply) (Answer,
-		error)
+	Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string,
+		replies ...Reply) (Answer, error)
 }
 
 // Held names a claim.

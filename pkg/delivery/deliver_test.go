@@ -116,8 +116,8 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 	k.see = func(r ddb.Request) error { return map[string]error{"fail": errFlaky}[r.Name()] }
 	k.poison(1, errNo)
 	done := k.d.Deliver(t.Context(), "q", k.reader(), -1)
-	check.That(t, errors.Is(done.Err, errFlaky) && errors.Is(done.Cause, errNo), "%+v; want both",
-		done)
+	check.That(t, errors.Is(done.Err, errFlaky) && errors.Is(done.Cause, errNo),
+		"%+v; want both", done)
 }
 
 // TestMissing: what is not there any more is not stepped over; what is before it is delivered. It
@@ -287,8 +287,8 @@ func TestHanded(t *testing.T) {
 		check.That(t, !h.Claimed.IsZero() && !h.Returned.Before(h.Claimed) &&
 			(h.Committed.IsZero() || !h.Committed.Before(h.Returned)),
 			"%+v", h)
-		got = append(got, fmt.Sprintf("%d-%d %v %v", h.Batch.From+1, h.Batch.To, !h.Committed.IsZero(),
-			h.Err))
+		got = append(got, fmt.Sprintf("%d-%d %v %v", h.Batch.From+1, h.Batch.To,
+			!h.Committed.IsZero(), h.Err))
 	}
 	k.to(r, "q", endedFailed)
 	check.Is(t, strings.Join(got, ", "), "1-3 true <nil>, 4-5 false bad")

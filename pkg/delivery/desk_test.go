@@ -192,8 +192,8 @@ func (k *desk) claims(queue string, to int64, lease time.Duration) delivery.Cons
 	k.t.Helper()
 	claim := request.Claim{Req: fmt.Sprint(k.now.UnixMilli()), To: to, Now: k.now,
 		LeaseUntil: k.now.Add(lease)}
-	c, made := check.Get2(k.store.Requests(request.Inside{}).Claim(k.t.Context(), k.standing(queue),
-		claim))
+	c, made := check.Get2(k.store.Requests(request.Inside{}).Claim(k.t.Context(),
+		k.standing(queue), claim))
 	check.Need(k.t, made, "%s is not claimed: %+v", queue, c)
 	return c
 }

@@ -139,8 +139,8 @@ func (d *Deliverer) learn(ctx context.Context,
 
 // noteTaken notes that the sink took a batch, where it was known to fail, or the breaker was open,
 // when the batch was handed over. Where that cannot be noted now, the next batch does.
-func (d *Deliverer) noteTaken(ctx context.Context, seen request.Health, handed time.Time,
-	probe bool) {
+func (d *Deliverer) noteTaken(ctx context.Context, seen request.Health,
+	handed time.Time, probe bool) {
 	probed := seen.Circuit.Opened
 	for range maxNotes {
 		next, changed := taken(seen, handed, probe && seen.Circuit.Opened.Equal(probed), d.now())

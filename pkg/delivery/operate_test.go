@@ -27,8 +27,8 @@ func (k *desk) operations(want ...string) {
 	page, next := check.Get2(k.d.Inside(request.Inside{}).Audit(k.t.Context(), "q", ""))
 	var got []string
 	for _, a := range page {
-		check.That(k.t, a.Queue == "q" && a.Consumer == "c" && a.Reason == "because" && !a.At.IsZero(),
-			"%+v", a)
+		check.That(k.t, a.Queue == "q" && a.Consumer == "c" && a.Reason == "because" &&
+			!a.At.IsZero(), "%+v", a)
 		got = append(got, fmt.Sprintf("%s %d done=%v %s", a.Kind, a.Seq, a.Done, a.Error))
 	}
 	diff := cmp.Diff(want, got)
@@ -115,8 +115,8 @@ func (k *desk) left(messages, consumers int) {
 	k.t.Helper()
 	got, all := check.Get2(k.d.Inside(request.Inside{}).Erasable(k.t.Context(), "q"))
 	check.That(k.t, got.Messages == messages && len(all) == consumers,
-		"%d messages and %d consumers are left, want %d and %d", got.Messages, len(all), messages,
-		consumers)
+		"%d messages and %d consumers are left, want %d and %d", got.Messages,
+		len(all), messages, consumers)
 }
 
 func TestUnknownOrders(t *testing.T) {

@@ -35,8 +35,8 @@ func (r plan) next(ctx context.Context, after, isolateTo int64,
 	if r.Answer != nil {
 		bounds = append(bounds, *r.Answer)
 	}
-	got, err := r.Sorter.Inside(queuelog.Inside{}).ReadBatchAt(ctx, r.Cursor, r.Queue, after, upTo,
-		bounds...)
+	got, err := r.Sorter.Inside(queuelog.Inside{}).ReadBatchAt(ctx, r.Cursor,
+		r.Queue, after, upTo, bounds...)
 	if isA[*cursor.MissingError](err) && got.To > after {
 		err = nil
 	}

@@ -178,8 +178,8 @@ func (g *gathered) join(r Reply) error {
 // has the whole token in it: another claim of the same messages sends replies of its own.
 func (h Held) replyID(queue string) string {
 	hash := sha256.New()
-	for _, part := range []string{h.Queue, h.Consumer, strconv.FormatInt(h.Token.N, 10), h.Token.Req,
-		queue} {
+	for _, part := range []string{h.Queue, h.Consumer, strconv.FormatInt(h.Token.N, 10),
+		h.Token.Req, queue} {
 		var size [8]byte
 		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		hash.Write(size[:])

@@ -155,8 +155,8 @@ func ValidateConsumer(name string) error {
 	}
 	for i := range len(name) {
 		switch b := name[i]; {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '-',
-			b == '_':
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9',
+			b == '.', b == '-', b == '_':
 		default:
 			return invalid.New(invalid.Malformed, "consumer", "must be of a-z, A-Z, 0-9, '.', '-' and '_'")
 		}

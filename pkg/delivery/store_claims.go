@@ -87,8 +87,8 @@ func setTried(seen Consumer, n int, upTo int64) []ddb.Action {
 
 // setTaken takes down that nothing failed since.
 func setTaken() []ddb.Action {
-	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince,
-		attrProven)
+	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway,
+		attrFailingSince, attrProven)
 }
 
 // setPassed is what a consumer is that has its claim's range behind it.

@@ -343,8 +343,8 @@ func TestStoreAway(t *testing.T) {
 			b.answer("away", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 			c = b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 		}
-		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2, "%+v; want nothing counted",
-			c)
+		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2,
+			"%+v; want nothing counted", c)
 		next := b.claim(c, "r2", 5)
 		c = b.fails(next, failure(false))
 		away.Away = 1

@@ -123,8 +123,8 @@ func TestStoreUnblock(t *testing.T) {
 		claimed := b.claim(want, "r", 5)
 		stuck = b.fails(claimed, awayNow(true))
 		want = stuck
-		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = Idle, 0, 0, "op 3",
-			time.Time{}
+		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = Idle,
+			0, 0, "op 3", time.Time{}
 		want = takenNow(want)
 		want.Token.N++
 		b.answer("redriven", want, true)(b.Unblock(b.Context(), stuck, false, "op 3"))

@@ -89,6 +89,6 @@ func (s *requests) NoteTaken(ctx context.Context, c Consumer) {
 // NoteOver deletes the row of a consumer that is not in a state any more. What fails is left to the
 // sweep.
 func (s *requests) NoteOver(ctx context.Context, c Consumer, state trouble.State) {
-	_ = s.trouble.Delete(ctx, trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name,
-		N: c.Token.N})
+	_ = s.trouble.Delete(ctx,
+		trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name, N: c.Token.N})
 }

@@ -281,12 +281,12 @@ func TestStoreQuarantinedCommitted(t *testing.T) {
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[0], c.Quarantine[2]}
 		want.Outcomes[token.N%4] = remember(token, Committed)
-		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
-			true, ""))
-		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
-			true, ""))
-		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted,
-			true, ""))
+		b.answer("settled", want,
+			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
+		b.answer("again", want,
+			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
+		b.answer("otherwise", want,
+			false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
 	})
 }
 
@@ -298,10 +298,10 @@ func TestStoreQuarantinedAborted(t *testing.T) {
 			false)(b.Release(b.Context(), b.queue, "a", token, "op"))
 		want := c
 		want.Quarantine[0].State = State(Aborted)
-		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted,
-			true, ""))
-		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true,
-			""))
+		b.answer("settled", want,
+			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
+		b.answer("again", want,
+			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
 		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token,
 			Committed, true, ""))
 		b.answer("another's released", want,
@@ -322,10 +322,10 @@ func TestStoreQuarantinedByAnOperator(t *testing.T) {
 		token := c.Quarantine[0].Token
 		want := c
 		want.Quarantine, want.LastOp = [maxQuarantined]Quarantined{}, "op"
-		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
-			false, "op"))
-		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
-			false, "op"))
+		b.answer("settled", want,
+			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "op"))
+		b.answer("again", want,
+			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "op"))
 		b.answer("by another", want,
 			false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "other"))
 	})
@@ -344,8 +344,8 @@ func TestStoreQuarantinedRemembered(t *testing.T) {
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{}
 		want.Outcomes[token.N%4] = remember(token, Committed)
-		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
-			true, ""))
+		b.answer("settled", want,
+			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
 	})
 }
 
@@ -357,8 +357,8 @@ func TestStoreQuarantinedForgotten(t *testing.T) {
 		for i := range 4 {
 			c = b.commits(b.claim(c, fmt.Sprint("n", i), c.Delivered+1))
 		}
-		b.answer("no room", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed,
-			true, ""))
+		b.answer("no room", c,
+			false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{}
 		b.answer("without it", want,

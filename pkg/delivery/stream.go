@@ -34,8 +34,8 @@ import (
 //
 // It returns an InvalidError for a reader that is out of its bounds.
 func OnStream(d *Deliverer, names cursor.Names,
-	readers ...Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error),
-	error) {
+	readers ...Reader) (
+	func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
 	for _, r := range readers {
 		if err := d.takes(r); err != nil {
 			return nil, err
@@ -72,8 +72,8 @@ func OnStream(d *Deliverer, names cursor.Names,
 func (d inside) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
 	var hints []hint
 	for _, queue := range slices.Sorted(maps.Keys(positions)) {
-		hints = append(hints, hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]},
-			unsure: true})
+		hints = append(hints,
+			hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]}, unsure: true})
 	}
 	eager := slices.DeleteFunc(slices.Clone(readers), func(r Reader) bool { return !r.Eager })
 	d.work(ctx, hints, eager, func(_ *job, done Delivery) bool {

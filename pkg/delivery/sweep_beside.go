@@ -115,8 +115,8 @@ func (s *consumerSweep) goOn(ctx context.Context) {
 	s.rest = nil
 	s.deliverer.forEach(len(rest), func(i int) {
 		run, left, more := rest[i], rest[i].left, rest[i].more
-		run.report, run.seen, run.until, run.left, run.more = SweepReport{}, &tally.Tally{}, time.Time{},
-			nil, false
+		run.report, run.seen, run.until, run.left, run.more = SweepReport{}, &tally.Tally{},
+			time.Time{}, nil, false
 		_, err := run.each(ctx, left, run.at)
 		if more {
 			err = errors.Join(err, run.retire(ctx, run.at))

@@ -113,8 +113,8 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 	}
 	everyFault(t, openDesk, func(k *desk) { clear(ids); _ = wake(k) }, func(k *desk, what string) {
 		err := wake(k)
-		check.That(t, err == nil && len(ids) == 1 && k.circuit().Announced, "%s: %v, announced %v", what,
-			err, ids)
+		check.That(t, err == nil && len(ids) == 1 && k.circuit().Announced,
+			"%s: %v, announced %v", what, err, ids)
 	})
 	k := newDesk(t)
 	_, _, err := k.d.Wake(t.Context(), "", "no name", delivery.SweepOptions{})

@@ -40,8 +40,8 @@ func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (C
 		return c, nil
 	}
 	a := newAnnouncement(consumerReplyRefused, c, it.Position, c.Refused.Since, now)
-	a.ID = fmt.Sprintf("%s/%d/%s/%d/%s/%d", a.Kind, len(c.Queue), c.Queue, len(c.Name), c.Name,
-		c.Refused.N)
+	a.ID = fmt.Sprintf("%s/%d/%s/%d/%s/%d", a.Kind, len(c.Queue), c.Queue,
+		len(c.Name), c.Name, c.Refused.N)
 	a.Error = fmt.Sprintf("%d replies were refused, the last of claim %s to queue %q: %s",
 		c.Refused.N-c.Refused.Announced, c.Refused.By, c.Refused.Queue, c.Refused.Why)
 	if err := r.announce(ctx, a); err != nil {

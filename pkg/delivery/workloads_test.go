@@ -344,8 +344,8 @@ func (s *stage) run() (blocked int) {
 		case c.State == delivery.Blocked && !s.isBad(c.Queue):
 			blocked++
 		case c.State != delivery.Blocked && c.Delivered != at.Position:
-			s.t.Errorf("%s is %s at %d of %d in the end: %+v", nameOf(i), c.State, c.Delivered, at.Position,
-				c)
+			s.t.Errorf("%s is %s at %d of %d in the end: %+v", nameOf(i), c.State,
+				c.Delivered, at.Position, c)
 		}
 	}
 	return blocked

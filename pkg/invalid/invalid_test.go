@@ -11,8 +11,8 @@ import (
 
 func Example() {
 	err := invalid.Within("messages", 7, &invalid.Error{
-		Field: "body", Code: invalid.TooLarge, Problem: "has 9 bytes: at most 5 are taken", Size: 9,
-		Most: 5,
+		Field: "body", Code: invalid.TooLarge,
+		Problem: "has 9 bytes: at most 5 are taken", Size: 9, Most: 5,
 	})
 	var wrong *invalid.Error
 	if errors.As(err, &wrong) && wrong.Code == invalid.TooLarge {

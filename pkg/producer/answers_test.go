@@ -386,8 +386,8 @@ func TestFullBatch(t *testing.T) {
 		for _, r := range a.requests {
 			sizes = append(sizes, len(r))
 		}
-		if took := time.Since(began); !slices.Equal(sizes, []int{25, 25, 10}) || took != 3*time.Second ||
-			a.beside {
+		if took := time.Since(began); !slices.Equal(sizes, []int{25, 25, 10}) ||
+			took != 3*time.Second || a.beside {
 			t.Errorf("batches of %v after %v, side by side: %t", sizes, took, a.beside)
 		}
 		synctest.Wait()

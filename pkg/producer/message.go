@@ -79,8 +79,8 @@ func (m *Message) check() error {
 			"is missing: a message of a keyed queue is known by its key and its id")
 	case len(m.Key) > maxKey:
 		return &invalid.Error{Field: "key", Code: invalid.TooLarge,
-			Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.Key), maxKey), Size: len(m.Key),
-			Most: maxKey}
+			Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.Key), maxKey),
+			Size:    len(m.Key), Most: maxKey}
 	case !json.Valid(m.Key) || !utf8.Valid(m.Key):
 		return invalid.New(invalid.Malformed, "key",
 			"is not JSON: it must be a number, a text, or a list of such")

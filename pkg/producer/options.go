@@ -56,8 +56,8 @@ func (o *Options) withDefaults() (Options, error) {
 	bounded(&errs, "Requests", &w.Requests, 16, 2, 256)
 	bounded(&errs, "RequestTimeout", &w.RequestTimeout, 15*time.Second, time.Second, 40*time.Second)
 	bounded(&errs, "MinBackOff", &w.MinBackOff, 100*time.Millisecond, time.Millisecond, time.Hour)
-	bounded(&errs, "MaxBackOff", &w.MaxBackOff, max(10*time.Second, w.MinBackOff), w.MinBackOff,
-		time.Hour)
+	bounded(&errs, "MaxBackOff", &w.MaxBackOff, max(10*time.Second, w.MinBackOff),
+		w.MinBackOff, time.Hour)
 	bounded(&errs, "GiveUpAfter", &w.GiveUpAfter, 0, 0, 365*24*time.Hour)
 	bounded(&errs, "MaxBytes", &w.MaxBytes, 64<<20, 2<<20, 64<<30)
 	bounded(&errs, "QueueBytes", &w.QueueBytes, max(w.MaxBytes/8, 1<<20), 1<<20,

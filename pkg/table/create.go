@@ -88,8 +88,8 @@ func (d Definition) differs(is *types.TableDescription) error {
 		wantIndex = keys(index.KeySchema, want.AttributeDefinitions)
 	}
 	if hasIndex != wantIndex {
-		return fmt.Errorf("it is there, with the key %q of its index %s; want %q", hasIndex, d.Index.Name,
-			wantIndex)
+		return fmt.Errorf("it is there, with the key %q of its index %s; want %q", hasIndex,
+			d.Index.Name, wantIndex)
 	}
 	var stream StreamView
 	if s := is.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {

@@ -74,8 +74,8 @@ func TestChart(t *testing.T) {
 		t.Fatalf("%d times: %v", n, times)
 	}
 	rates := perMinute(samples, times)
-	for i, want := range map[int][2]float64{0: {10, 0}, 5: {10, 0}, 6: {14, 120}, 10: {30, 120},
-		20: {30, 0}} {
+	for i, want := range map[int][2]float64{0: {10, 0}, 5: {10, 0}, 6: {14, 120},
+		10: {30, 120}, 20: {30, 0}} {
 		value := math.Round(at(samples, times[i]))
 		check.That(t, value == want[0] && math.Abs(rates[i]-want[1]) <= 1e-6,
 			"after %d s: %v, %v a minute, not %v", 2*i, value, rates[i], want)

@@ -103,8 +103,8 @@ func TestOpenBreaker(t *testing.T) {
 	inOrder(t, look(t, page, "overview", ""),
 		"1 queue fails, for 1 cause.", "Calls to books fail for ",
 		": refused; they are held, and one at a time is tried again.",
-		`href="consumers?consumer=books&amp;state=held"`, "circuit breaker open", ">books<", "refused",
-		">q<")
+		`href="consumers?consumer=books&amp;state=held"`, "circuit breaker open",
+		">books<", "refused", ">q<")
 	chains := answering(t, map[string]string{"/chains": `{"list":[{"tag":"t","state":"open"}]}`},
 		ui.Options{})
 	inOrder(t, shown(chains, "chains").Body.String(), ">t<", ">open<")

@@ -168,8 +168,8 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 			after = strconv.FormatInt(seq-1, 10)
 		}
 		var found struct{ Messages []message }
-		ask(&found, "/messages", "queue", name, "after", after, "to", strconv.FormatInt(seq, 10), "limit",
-			"1")
+		ask(&found, "/messages", "queue", name, "after", after, "to",
+			strconv.FormatInt(seq, 10), "limit", "1")
 		if len(found.Messages) > 0 {
 			s.Message = &found.Messages[0]
 		}

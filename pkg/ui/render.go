@@ -132,8 +132,8 @@ func pretty(text string) string {
 	}
 	const longestBody = 64 << 10
 	if len(text) > longestBody {
-		text = strings.ToValidUTF8(text[:longestBody], "") + "\n… " + fmt.Sprint(len(text)-longestBody) +
-			" bytes more"
+		text = strings.ToValidUTF8(text[:longestBody], "") + "\n… " +
+			fmt.Sprint(len(text)-longestBody) + " bytes more"
 	}
 	return text
 }

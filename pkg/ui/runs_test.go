@@ -164,8 +164,8 @@ func TestBulkOfPicked(t *testing.T) {
 		url.QueryEscape(`["q<2","c"]`)
 	at := posts(t, page, "look", redrive+picks)
 	body := shows(t, page, at, "redrive of 2 consumers", "Nothing is done yet", "It would touch")
-	if inOrder(t, body, ">q&lt;1<", ">1<", "no such account", ">q&lt;2<"); strings.Contains(body,
-		"q&lt;0") {
+	if inOrder(t, body, ">q&lt;1<", ">1<", "no such account",
+		">q&lt;2<"); strings.Contains(body, "q&lt;0") {
 		t.Errorf("it has one that is not picked:\n%s", body)
 	}
 	posts(t, page, "start", strings.TrimPrefix(at, "run?"))

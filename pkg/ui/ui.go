@@ -68,8 +68,8 @@ type UI struct {
 func New(options Options) (*UI, error) {
 	options.Every = cmp.Or(options.Every, 500*time.Millisecond)
 	if options.Every < shortest || options.Every > longest {
-		return nil, fmt.Errorf("option Every is %v: it must be from %v to %v", options.Every, shortest,
-			longest)
+		return nil, fmt.Errorf("option Every is %v: it must be from %v to %v",
+			options.Every, shortest, longest)
 	}
 	api, err := client.Open(client.Access{
 		URL: options.URL, Sign: options.Sign, Region: options.Region, Token: options.Token,

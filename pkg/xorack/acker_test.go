@@ -211,8 +211,8 @@ func TestFail(t *testing.T) {
 	f.want(xorack.AlreadyFailed)(f.Fail(t.Context(), root.Child(0), "another"))
 	f.want(xorack.AlreadyFailed)(f.Done(t.Context(), root))
 	c := f.chain("t")
-	check.That(t, c.End() == xorack.Failed && c.Reason == "disk full" && c.LastOp == root.Op(),
-		"%+v", c)
+	check.That(t, c.End() == xorack.Failed && c.Reason == "disk full" &&
+		c.LastOp == root.Op(), "%+v", c)
 	// A failure that comes before the chain stays, and the create says so.
 	f.want(xorack.Ended)(f.Fail(t.Context(), xorack.Root("early", "", 0), "no room"))
 	created, err := f.Create(t.Context(), "early", nil)

@@ -41,8 +41,8 @@ func TestFiguresOfOneChain(t *testing.T) {
 			ended := 0
 			cost := f.cost(func() { ended = f.ends(created.Roots) })
 			t.Logf("%d finishers: %.3f write units a stamp, %+v", n, cost.Units.Writes/float64(n), cost)
-			if cost.Writes != n || cost.Reads != 0 || cost.Units.Writes+cost.Units.Index > most*float64(n) ||
-				ended != 1 {
+			if cost.Writes != n || cost.Reads != 0 ||
+				cost.Units.Writes+cost.Units.Index > most*float64(n) || ended != 1 {
 				t.Errorf("%d ended it; %+v, want %d writes at %.1f units or less", ended, cost, n, most)
 			}
 		})
@@ -65,8 +65,8 @@ func TestFiguresOfAFan(t *testing.T) {
 			c, err := f.Get(t.Context(), tag)
 			check.Need(t, err == nil && c.End() == xorack.Done, "%s, %v", c.End(), err)
 			units := cost.Units.Writes + cost.Units.Index
-			t.Logf("%d edges in a fan: %.4f write units an edge, index included: %+v", n, units/float64(n),
-				cost)
+			t.Logf("%d edges in a fan: %.4f write units an edge, index included: %+v",
+				n, units/float64(n), cost)
 			check.That(t, units <= 1.06*float64(n) && cost.Units.Reads == 1,
 				"%+v, want 1.06 units an edge or less, and one read for all", cost)
 		})

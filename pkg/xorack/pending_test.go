@@ -100,7 +100,7 @@ func TestPendingUnits(t *testing.T) {
 		}
 		tags, most := f.pending(50, func() {})
 		check.That(t, len(tags) == c.chains && most == c.most,
-			"%d chains: %d are listed, for %v units a page at most; want %v", c.chains, len(tags), most,
-			c.most)
+			"%d chains: %d are listed, for %v units a page at most; want %v", c.chains,
+			len(tags), most, c.most)
 	}
 }

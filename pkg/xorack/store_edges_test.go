@@ -46,8 +46,8 @@ func zeroOrphan(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
 func testOrphanAtZero(t *testing.T, s *xorack.Store) {
 	orphan := zeroOrphan(t, s, "zero a")
 	same(t, "end", orphan.End(), xorack.Open)
-	orphan.Sum, orphan.Edges, orphan.Ops, orphan.LastOp = sum(7), 6, []xorack.Op{op(0), op(1), op(2)},
-		op(2)
+	orphan.Sum, orphan.Edges, orphan.Ops, orphan.LastOp = sum(7), 6,
+		[]xorack.Op{op(0), op(1), op(2)}, op(2)
 	answers(t, s, "goes on", orphan, true)(s.Apply(t.Context(), work("zero a", 7, 2)))
 }
 
@@ -112,8 +112,8 @@ func testReplace(t *testing.T, s *xorack.Store) {
 func orphanStamps(t *testing.T, s *xorack.Store, tag string, stamps ...string) xorack.Chain {
 	t.Helper()
 	c := newStamped(tag, stamps...)
-	c.Incarnation, c.Created, c.Due, c.Deadline = xorack.Incarnation{}, time.Time{}, time.Time{},
-		time.Time{}
+	c.Incarnation, c.Created, c.Due, c.Deadline = xorack.Incarnation{}, time.Time{},
+		time.Time{}, time.Time{}
 	c.Seen, c.ExpiresOn = at.Add(time.Minute), at.Add(24*time.Hour)
 	return put(t, s, c)
 }

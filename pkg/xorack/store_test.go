@@ -186,8 +186,8 @@ func put(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
 func testSums(t *testing.T, s *xorack.Store) {
 	big := xorack.Sum{Hi: 1<<40 + 12345, Lo: 0x123456789abcdef0}
 	var total xorack.Sum
-	for i, n := range []xorack.Sum{big, sum(-1), sum(0).Minus(big).Minus(big), {Hi: -1, Lo: 0},
-		sum(7)} {
+	for i, n := range []xorack.Sum{big, sum(-1), sum(0).Minus(big).Minus(big),
+		{Hi: -1, Lo: 0}, sum(7)} {
 		w := work("sums a", 0, i)
 		w.Delta = n
 		c, applied := check.Get2(s.Apply(t.Context(), w))

@@ -204,8 +204,8 @@ func TestAChainThatHangsKeepsNoOtherWaiting(t *testing.T) {
 // record is a record of the table's stream.
 func record(seq int, event, image string) []byte {
 	return fmt.Appendf(nil,
-		`{"eventName":%q,"dynamodb":{"SequenceNumber":"%d","Keys":{"tag":{"S":"t"}}%s}}`, event, seq,
-		image)
+		`{"eventName":%q,"dynamodb":{"SequenceNumber":"%d","Keys":{"tag":{"S":"t"}}%s}}`,
+		event, seq, image)
 }
 
 const doneImage = `,"NewImage":{"tag":{"S":"t"},"v":{"N":"1"},"inc":{"B":"AQIDBAUGBwg="},"n":{"N":"0"},"edges":{"N":"1"},

@@ -42,8 +42,8 @@ func BenchmarkLatency(b *testing.B) {
 	m := &measured{b, figures.Table{
 		Title: "From a put to its sink",
 		About: fmt.Sprintf("%d single messages through the whole local stack, to a consumer behind the stream, and in turn to an eager one; median, and p99. "+
-			"The limit is that of the requests that must follow each other. These are not AWS's times.", latencyPuts),
-		Case: "what",
+			"The limit is that of the requests that must follow each other. These are not AWS's times.",
+			latencyPuts), Case: "what",
 	}}
 	watch := &firstLook{transport: front.Transport()}
 	server, err := front.Start(b.Context(), localdb.Choose(), "", watch)

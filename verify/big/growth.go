@@ -119,8 +119,8 @@ func (w *world) load(behind int64, places []int64) (cost [3]float64) {
 	w.run(&all, unbounded, func(_ ddb.Engine, producer *cursor.Sorter) {
 		w.run(&all, unbounded, func(tables ddb.Engine, sorter *cursor.Sorter) {
 			options := &delivery.Options{Now: w.clock, ForEach: fanout.OneByOne}
-			d := check.Get(delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()), sorter,
-				options))
+			d := check.Get(delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()),
+				sorter, options))
 			for n := range bursts {
 				first := behind + 1 + n*size
 				for some := range slices.Chunk(textOf(first, places), together) {

@@ -77,8 +77,8 @@ func (s *sweeping) add(queue string, position, parked, delivered int64, movedAt 
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicyAlert, time.Second
 	check.Get(s.store.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
-		Queue: queue, Settings: settings, Position: position, MaxParked: parked, MovedAt: movedAt,
-		Announced: -1,
+		Queue: queue, Settings: settings, Position: position, MaxParked: parked,
+		MovedAt: movedAt, Announced: -1,
 	}))
 	s.queues++
 	check.Get2(s.records().Requests(request.Inside{}).CreateConsumer(ctx, delivery.Consumer{
@@ -140,8 +140,8 @@ func (s *sweeping) moves(queue string) {
 // leaves leaves a claim in a queue whose process died.
 func (s *sweeping) leaves(queue string) {
 	s.moves(queue)
-	s.dies(check.Get(s.records().Requests(request.Inside{}).Consumer(context.Background(), queue,
-		"c")), 7)
+	s.dies(
+		check.Get(s.records().Requests(request.Inside{}).Consumer(context.Background(), queue, "c")), 7)
 }
 
 func (s *sweeping) acker(tables ddb.Engine, now func() time.Time) *xorack.Acker {

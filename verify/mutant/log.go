@@ -65,7 +65,7 @@ var logMutants = []mutant{
 		"settle.go", "\t\tl.lost = true\n\t\treturn nil\n\t}\n\tl.lost = flushed",
 		"\t\tl.cur = cur\n\t\treturn nil\n\t}\n\tl.lost = flushed"),
 	bug("keyed: the stamp of what was known (K5)", sorterFolder, logSuite.trace("K5"),
-		"log.go", "ddb.ToMillis(s.now()), s.expiry(),\n\t\tcur.Position",
+		"log.go", "ddb.ToMillis(s.now()),\n\t\ts.expiry(), cur.Position",
 		"ddb.ToMillis(cur.MovedAt), s.expiry(), cur.Position"),
 	bug("keyed: the clock after the read (K6)", sorterFolder, logSuite.trace("K6"),
 		"settle.go", "a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle))",

@@ -274,8 +274,8 @@ func runTests(binary, folder, pattern string, cpu, wall time.Duration,
 	environment ...string) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wall)
 	defer cancel()
-	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, int(cpu.Seconds())+1,
-		8<<20)
+	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`,
+		int(cpu.Seconds())+1, 8<<20)
 	run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", pattern,
 		"-test.failfast", "-test.v")
 	run.Dir, run.Env = folder, append(os.Environ(), environment...)

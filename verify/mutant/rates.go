@@ -200,8 +200,8 @@ func tryChanged(root, base string, until time.Time, out io.Writer) error {
 	})
 	for _, folder := range most {
 		if time.Now().After(until) {
-			fmt.Fprintf(out, "%s: not tried, the time was over (make mutants PKG=./%s tries all)\n", folder,
-				folder)
+			fmt.Fprintf(out, "%s: not tried, the time was over (make mutants PKG=./%s tries all)\n",
+				folder, folder)
 			continue
 		}
 		in := func(s site) bool {

@@ -9,7 +9,7 @@ var replyMutants = []mutant{
 	bug("replies: committed before they are stored (P3)", pullFolder, replySuite.trace("P3P5P7"),
 		"../puller_end.go", "\terr = p.d.storeReplies(ctx, h, replies)\n", "\tif _, err := p.commit(ctx, h); err != nil {\n\t\treturn Answer{}, false, err\n\t}\n\terr = p.d.storeReplies(ctx, h, replies)\n"),
 	bug("replies: an id without the token (P4)", deliveryFolder, replySuite.trace("P4P9"),
-		"replies.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req,\n\t\tqueue}", "queue}"),
+		"replies.go", "strconv.FormatInt(h.Token.N, 10),\n\t\th.Token.Req, queue}", "queue}"),
 	bug("replies: settled without them (P5)", pullFolder, replySuite.trace("P3P5P7"),
 		"consume.go", "run.claims.Settle(ctx, h, outcome, reason, replies...)",
 		"run.claims.Settle(ctx, h, outcome, reason, replies[:0]...)"),

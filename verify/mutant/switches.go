@@ -290,8 +290,8 @@ func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
 	}
 	for name := range alike {
 		if strings.HasPrefix(name, p.folder+" ") && !there[name] {
-			return nil, fmt.Errorf("there is no mutant %q, of which %s says that it changes nothing", name,
-				alikeFile)
+			return nil,
+				fmt.Errorf("there is no mutant %q, of which %s says that it changes nothing", name, alikeFile)
 		}
 	}
 	if c.sample > 0 && len(asked) > c.sample {

@@ -258,12 +258,12 @@ func keyboard(tb *tab, s *stack) {
 
 // withoutScripts everything can be read.
 func withoutScripts(tb *tab, s *stack) {
-	tb.do("no scripts", func(ctx context.Context, target *chromedp.Target) (none chromedp.Void,
-		err error) {
-		_, err = cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
-			emulation.SetScriptExecutionDisabledParams{Value: true})
-		return none, err
-	})
+	tb.do("no scripts",
+		func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
+			_, err = cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
+				emulation.SetScriptExecutionDisabledParams{Value: true})
+			return none, err
+		})
 	for _, screen := range s.screens() {
 		tb.goTo(screen.address)
 		if text := value(tb, screen.name, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(text,

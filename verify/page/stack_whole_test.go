@@ -125,8 +125,8 @@ func (s *stack) take(w http.ResponseWriter, r *http.Request) {
 // put puts a message.
 func (s *stack) put(queue string, seq int64, body string) {
 	s.t.Helper()
-	message := json.RawMessage(fmt.Sprintf(`{"queue":%q,"seq":%d,"id":"m%d","body":%s}`, queue, seq,
-		seq, body))
+	message := json.RawMessage(fmt.Sprintf(`{"queue":%q,"seq":%d,"id":"m%d","body":%s}`,
+		queue, seq, seq, body))
 	results, err := s.api.Put(s.t.Context(), []json.RawMessage{message})
 	check.Need(s.t, err == nil && results[0].Status < http.StatusBadRequest,
 		"put %s: %v, %v", message, results, err)

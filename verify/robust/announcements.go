@@ -43,8 +43,8 @@ func (a *announcements) event(m types.Message) error {
 	}
 	said := fmt.Sprintf("%s: queue %s, missing from %d on", e.DetailType, d.Queue, d.MissingAfter+1)
 	if d.Consumer != "" {
-		said = fmt.Sprintf("%s: queue %s, consumer %s, before %d", e.DetailType, d.Queue, d.Consumer,
-			d.Delivered+1)
+		said = fmt.Sprintf("%s: queue %s, consumer %s, before %d", e.DetailType, d.Queue,
+			d.Consumer, d.Delivered+1)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -53,8 +53,8 @@ func (t *deployment) openDoors(ctx context.Context) {
 func (t *deployment) client(address, service string) *client.Client {
 	return client.NewWithKeys(address, t.server.Client(), service, awsenv.Settings{
 		Region: ministack.Region,
-		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey,
-			""),
+		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID,
+			ministack.SecretKey, ""),
 	})
 }
 
@@ -85,8 +85,8 @@ func (t *deployment) invokeEnqueue(ctx context.Context,
 		return nil, err
 	}
 	if len(document.Results) != len(messages) {
-		return nil, fmt.Errorf("%d results for %d messages: %s", len(document.Results), len(messages),
-			answer)
+		return nil,
+			fmt.Errorf("%d results for %d messages: %s", len(document.Results), len(messages), answer)
 	}
 	return document.Results, nil
 }

@@ -116,8 +116,8 @@ func (w *world) toEndpoints(ctx context.Context, address, timeout string, c loca
 	}
 	c.AsyncRetry = time.Second
 	c.Failed = func(string, string) {} // what fails here fails on purpose
-	w.Start(ctx, trial.Setup{Templates: []string{"verify/robust/hooks/streamsort.patch.json"},
-		Config: c})
+	w.Start(ctx,
+		trial.Setup{Templates: []string{"verify/robust/hooks/streamsort.patch.json"}, Config: c})
 }
 
 // endpointConsumers is what consumers.json has beside it, for endpoints at this address.
@@ -135,8 +135,8 @@ func (e *endpoints) put(ctx context.Context, w *world, address string, queues []
 		group.Go(func() error {
 			var made struct{ Secret string }
 			// Where a killed process took the answer with it, the secret is rotated.
-			body := fmt.Appendf(nil, `{"consumer":"hooks","queue":%q,"url":"%s/%[1]s","rotate":true}`, queue,
-				address)
+			body := fmt.Appendf(nil, `{"consumer":"hooks","queue":%q,"url":"%s/%[1]s","rotate":true}`,
+				queue, address)
 			if err := w.Sender.Client.Call(ctx, http.MethodPut, "/endpoints", nil, body, &made); err != nil {
 				return err
 			}

@@ -49,8 +49,8 @@ func gaps(ctx context.Context, w *world) {
 
 func (s *sinks) openAndFill(ctx context.Context, waiting, missing []traffic.Message) {
 	check.Must(s.SendAll(ctx, 4, batchSize, waiting))
-	announced := progress.Wait{Total: len(missing), What: "gaps are announced", Patience: soakPatience,
-		Out: s.Out}
+	announced := progress.Wait{Total: len(missing), What: "gaps are announced",
+		Patience: soakPatience, Out: s.Out}
 	check.Must(announced.Until(ctx, func(context.Context) (int, string, error) {
 		return announced.Total - len(s.said.missing()), "", nil
 	}))

@@ -48,8 +48,8 @@ func load(ctx context.Context, w *world) {
 		}))
 	check.Must(w.Drain(ctx, loadPatience, w.Idle()))
 	w.Account.Turn(1)
-	warm, before, state, began := w.Sender.Sent().Messages, counted.Counts(), watched.State(),
-		time.Now()
+	warm, before, state, began := w.Sender.Sent().Messages, counted.Counts(),
+		watched.State(), time.Now()
 	err := w.Send(ctx, loadClients,
 		func(ctx context.Context, send func(...traffic.Message) error) error {
 			if err := w.pace(ctx, w.time(), w.number("RATE"), func(due int) error {
@@ -116,8 +116,8 @@ func newLoadTraffic(v values) (*loadTraffic, error) {
 	case !slices.Contains([]int{0, 8, 32}, l.disorder):
 		return nil, fmt.Errorf("DISORDER=%d must be 0, 8 or 32", l.disorder)
 	case l.together && l.disorder > 0:
-		return nil, fmt.Errorf("TOGETHER=1 must be 0 where DISORDER is %d: a batch in order is one item",
-			l.disorder)
+		return nil,
+			fmt.Errorf("TOGETHER=1 must be 0 where DISORDER is %d: a batch in order is one item", l.disorder)
 	}
 	for i := range v.number("QUEUES") {
 		l.lines = append(l.lines, &line{queue: fmt.Sprintf("load/%05d", i)})

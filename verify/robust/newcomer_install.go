@@ -64,8 +64,8 @@ func (n *newcomer) synth(ctx context.Context) {
 		tools,
 		[]string{"go", "get", modproxy.Root + "/infra/cdk@" + n.release.Version},
 		[]string{"go", "mod", "tidy"},
-		[]string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error",
-			cdk},
+		[]string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline",
+			"--loglevel=error", cdk},
 		[]string{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run .",
 			"-c", "architecture=" + runtime.GOARCH},
 	)

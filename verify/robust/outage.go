@@ -57,8 +57,8 @@ func twoOfEach(queues int) (messages []traffic.Message) {
 func outage(ctx context.Context, w *world) {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
-	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned), poison: isPoison,
-		away: true}
+	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned),
+		poison: isPoison, away: true}
 	s.start(ctx, w, sink)
 	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.Direct}))
 	store := delivery.NewDynamo(db,

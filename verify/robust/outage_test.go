@@ -62,8 +62,8 @@ func TestLambdaSink(t *testing.T) {
 	for _, m := range twoOfEach(10) {
 		w.Account.Note(m)
 	}
-	s := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned), poison: isPoison,
-		away: true}
+	s := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned),
+		poison: isPoison, away: true}
 	call := func(queue, text string) (failed bool) {
 		answer := httptest.NewRecorder()
 		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/",

@@ -49,10 +49,10 @@ func getsGood(p traffic.Place) bool { return getsAll(p) && (p.Queue != poisonQue
 // What has to be announced, and what may be: a receiver that is killed fails for all queues that it
 // was at, which opens the circuit, and an open one has to close.
 var (
-	blockedAnnounced = fmt.Sprintf("consumer.blocked: queue %s, consumer %s, before %d", poisonQueue,
-		receiver, bad)
-	failingAnnounced = fmt.Sprintf("consumer.failing: queue %s, consumer %s, before %d", poisonQueue,
-		receiver, bad)
+	blockedAnnounced = fmt.Sprintf("consumer.blocked: queue %s, consumer %s, before %d",
+		poisonQueue, receiver, bad)
+	failingAnnounced = fmt.Sprintf("consumer.failing: queue %s, consumer %s, before %d",
+		poisonQueue, receiver, bad)
 	openAnnounced   = fmt.Sprintf("consumer.circuit-open: queue , consumer %s, before 1", receiver)
 	closedAnnounced = fmt.Sprintf("consumer.circuit-closed: queue , consumer %s, before 1", receiver)
 )
@@ -411,8 +411,8 @@ func (t *soakTraffic) make(p traffic.Place) (m traffic.Message, ok bool) {
 	m = traffic.Message{Place: p, Sums: traffic.SumsOf(body),
 		Document: fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"%[2]d",%[3]s}`, p.Queue, p.Seq, field)}
 	if t.random.Float64() < conflictShare {
-		m.Conflict = fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"conflict","body":{"n":%[2]d}}`, p.Queue,
-			p.Seq)
+		m.Conflict = fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"conflict","body":{"n":%[2]d}}`,
+			p.Queue, p.Seq)
 	}
 	return m, true
 }

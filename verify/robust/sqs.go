@@ -37,7 +37,8 @@ func newQueueReader(address string, take func(types.Message) error) (*queueReade
 	}
 	return &queueReader{url: address, take: take, taken: map[string]bool{},
 		client: sqs.New(sqs.Options{
-			Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("robust", "robust",
+			Region: "us-east-1",
+			Credentials: credentials.NewStaticCredentialsProvider("robust", "robust",
 				""),
 			BaseEndpoint:                     aws.String(u.Scheme + "://" + u.Host),
 			HTTPClient:                       &http.Client{Timeout: time.Minute},

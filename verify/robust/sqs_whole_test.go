@@ -60,8 +60,8 @@ func TestQueueReader(t *testing.T) {
 	}
 	check.Is(t, cmp.Diff(want, seqs), "")
 	got := w.State()
-	check.That(t, got == (traffic.State{Messages: count}) && len(w.Missing()) == 0, "%+v: %q", got,
-		w.Report())
+	check.That(t, got == (traffic.State{Messages: count}) && len(w.Missing()) == 0,
+		"%+v: %q", got, w.Report())
 	stop()
 	err = reader.run(ctx)
 	check.That(t, err == nil, "the end of a run is an error: %v", err)

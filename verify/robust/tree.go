@@ -67,8 +67,8 @@ func (e ended) check(d database, failing string) error {
 	}
 	for _, l := range e.ends {
 		if l.Outcome != "DONE" || l.Edges != d.edges() || l.Ended != d.edges() {
-			add("ended %s with %d edges and %d ended, want DONE with %d", l.Outcome, l.Edges, l.Ended,
-				d.edges())
+			add("ended %s with %d edges and %d ended, want DONE with %d", l.Outcome,
+				l.Edges, l.Ended, d.edges())
 		}
 		if l.ID == "" || l.ID != e.ends[0].ID {
 			add("the end was announced under the ids %q and %q", e.ends[0].ID, l.ID)

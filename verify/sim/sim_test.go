@@ -197,8 +197,8 @@ func TestStatesThatAreUnlike(t *testing.T) {
 	_, failure := secret(true).Explore(nil)
 	check.That(t, failure == nil, "%v", failure)
 	_, failure = secret(false).Explore(nil)
-	check.That(t, failure != nil && slices.Contains(failure.Trace, "-- and"), "%v, want two schedules",
-		failure)
+	check.That(t, failure != nil && slices.Contains(failure.Trace, "-- and"),
+		"%v, want two schedules", failure)
 }
 
 // TestNobody: what is asked before a run and after it is just done.

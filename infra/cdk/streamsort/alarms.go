@@ -321,8 +321,8 @@ func (s *Streamsort) addPage(page awscloudwatch.CfnAlarm) {
 
 // watch has an alarm look at its metric.
 func watch(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
-	props.Namespace, props.MetricName, props.Statistic = &a.metric.namespace, &a.metric.name,
-		&a.statistic
+	props.Namespace, props.MetricName, props.Statistic = &a.metric.namespace,
+		&a.metric.name, &a.statistic
 	props.Period = jsii.Number(period.Seconds())
 	var dimensions []any
 	for _, d := range a.metric.dimensions {

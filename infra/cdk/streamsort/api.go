@@ -157,8 +157,8 @@ func (s *Streamsort) accessLogFields(d door) []string {
 func accessLogFormat(names []string) string {
 	var fields []string
 	for _, name := range names {
-		fields = append(fields, fmt.Sprintf(`"%s":"$context.%s"`, strings.TrimPrefix(name, "identity."),
-			name))
+		fields = append(fields,
+			fmt.Sprintf(`"%s":"$context.%s"`, strings.TrimPrefix(name, "identity."), name))
 	}
 	return "{" + strings.Join(fields, ",") + "}"
 }

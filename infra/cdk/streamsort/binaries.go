@@ -34,8 +34,8 @@ func checkBinary(path string, architecture Architecture) error {
 		machine = elf.EM_X86_64
 	}
 	if program.Machine != machine {
-		return fmt.Errorf("is built for %v; the architecture is %s (%v)", program.Machine, architecture,
-			machine)
+		return fmt.Errorf("is built for %v; the architecture is %s (%v)", program.Machine,
+			architecture, machine)
 	}
 	return nil
 }

@@ -51,8 +51,8 @@ func (s *Streamsort) dashboardBody() *string {
 			"properties": map[string]any{"title": g.title, "region": region, "metrics": metrics, "period": 300, "view": "timeSeries"},
 		})
 	}
-	return awscdk.Stack_Of(s.scope).ToJsonString(map[string]any{"start": "-PT12H", "widgets": widgets},
-		nil)
+	return awscdk.Stack_Of(s.scope).
+		ToJsonString(map[string]any{"start": "-PT12H", "widgets": widgets}, nil)
 }
 
 // row is a line as CloudWatch reads it: the metric, its dimensions and how to draw it.
@@ -80,8 +80,8 @@ func (s *Streamsort) graphs() []graph {
 		return line{s.ownMetric(s.SweepFunction, name), "Maximum", label, right}
 	}
 	api := func(name, statistic, label string, right bool) line {
-		return line{metric{"AWS/ApiGateway", name, []dimension{{"ApiId", s.api.Ref()}}}, statistic, label,
-			right}
+		return line{metric{"AWS/ApiGateway", name, []dimension{{"ApiId", s.api.Ref()}}},
+			statistic, label, right}
 	}
 	var ages, failing, throttled graph
 	ages.title, failing.title, throttled.title = "Streams: age of the oldest record that waits (ms)",

@@ -79,8 +79,8 @@ const rollbackPeriod = time.Minute
 func shifts() []string {
 	return []string{
 		"Canary10Percent5Minutes", "Canary10Percent10Minutes", "Canary10Percent15Minutes", "Canary10Percent30Minutes",
-		"Linear10PercentEvery1Minute", "Linear10PercentEvery2Minutes", "Linear10PercentEvery3Minutes", "Linear10PercentEvery10Minutes",
-		"AllAtOnce",
+		"Linear10PercentEvery1Minute", "Linear10PercentEvery2Minutes", "Linear10PercentEvery3Minutes",
+		"Linear10PercentEvery10Minutes", "AllAtOnce",
 	}
 }
 

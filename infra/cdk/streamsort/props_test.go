@@ -153,8 +153,8 @@ func TestPropsBounds(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := test.props.complete("Streamsort")
-		check.That(t, (err == nil) == (test.want == ""), "error %v, want one that names %q", err,
-			test.want)
+		check.That(t, (err == nil) == (test.want == ""),
+			"error %v, want one that names %q", err, test.want)
 		if err != nil {
 			wantNamed(t, err, strings.Split(test.want, ", ")...)
 		}

@@ -31,10 +31,10 @@ func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 			Queue: "account", Seq: "n",
 			Filters: []string{`{"body":{"account":[{"exists":true}]}}`},
 		},
-		"Ledger":  {From: awssqs.NewQueue(scope, jsii.String("Ledger"), &awssqs.QueueProps{Fifo: jsii.Bool(true)}), Arrival: true},
-		"Inbox":   {From: awssqs.NewQueue(scope, jsii.String("Notified"), nil), Kind: "s3", Queue: "'@acme/inbox*'"},
-		"Changes": {From: awssns.NewTopic(scope, jsii.String("Topic"), nil), Attributes: map[string]string{"subject": "@subject"}},
-		"Orders": {
+		"Ledger": {From: awssqs.NewQueue(scope, jsii.String("Ledger"), &awssqs.QueueProps{Fifo: jsii.Bool(true)}), Arrival: true},
+		"Inbox":  {From: awssqs.NewQueue(scope, jsii.String("Notified"), nil), Kind: "s3", Queue: "'@acme/inbox*'"},
+		"Changes": {From: awssns.NewTopic(scope, jsii.String("Topic"), nil),
+			Attributes: map[string]string{"subject": "@subject"}}, "Orders": {
 			From:    awsevents.NewEventBus(scope, jsii.String("Bus"), nil),
 			Pattern: &awsevents.EventPattern{Source: jsii.Strings("com.example.orders")},
 			Queue:   "order.id | 'rest'", Prefix: jsii.String(""),

@@ -56,8 +56,8 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function,
 	for _, statement := range statements {
 		function.AddToRolePolicy(statement)
 	}
-	s.addMapping(id+"Mapping", function.FunctionName(), s.CursorsTable, s.props.Functions["process"],
-		moves)
+	s.addMapping(id+"Mapping", function.FunctionName(), s.CursorsTable,
+		s.props.Functions["process"], moves)
 	return nil
 }
 

@@ -13,8 +13,8 @@ func (b *bench) goOn(a delivery.Answer, r delivery.Request,
 	b.Helper()
 	done, next := check.Get2(b.Claims.CommitAndClaim(b.Context(), a.Held(), r))
 	check.Need(b, done.Outcome == commit && next.Outcome == claim,
-		"commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome, commit, claim,
-		done, next)
+		"commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome,
+		commit, claim, done, next)
 	return next
 }
 

@@ -54,8 +54,8 @@ func testReplies(b *bench) {
 		for range 2 {
 			b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 		}
-		b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "",
-			replies...))
+		b.is("settle",
+			delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "", replies...))
 	}
 	b.arrived("x", "0a", "0c", "1a", "1c")
 	b.arrived("y", "0b", "1b")
@@ -153,8 +153,8 @@ func testRefusedReplies(b *bench) {
 		slices.Concat(to("x", "1"), []delivery.Reply{at(1, to("n", "n1")[0])})...))
 	second := b.claim("r2", 1)
 	b.prepare(second)
-	replies := slices.Concat(to("n", "without a seq"), []delivery.Reply{at(7, to("x", "with one")[0])},
-		to("y", "2"))
+	replies := slices.Concat(to("n", "without a seq"),
+		[]delivery.Reply{at(7, to("x", "with one")[0])}, to("y", "2"))
 	for range 2 {
 		b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
 	}

@@ -36,8 +36,8 @@ type Workload struct {
 }
 
 // Bounds of a workload.
-const maxRate, maxBatch, maxQueues, maxWindow, minLinger, maxLinger = 1_000_000, 500, 10_000_000,
-	300, 0.001, 60
+const maxRate, maxBatch, maxQueues, maxWindow, minLinger, maxLinger = 1_000_000, 500,
+	10_000_000, 300, 0.001, 60
 
 // Check reports each field that is out of its bounds, and a rate that so few queues cannot take.
 func (w Workload) Check() error {
@@ -62,8 +62,8 @@ func (w Workload) Check() error {
 		errs = append(errs, fmt.Errorf("linger is %gs; write 1ms to %ds", w.Linger, maxLinger))
 	case w.Linger != 0 && w.Batch != 1:
 		errs = append(errs,
-			fmt.Errorf("linger is %gs and batch %d; write batch 1: the producer makes the batches", w.Linger,
-				w.Batch))
+			fmt.Errorf("linger is %gs and batch %d; write batch 1: the producer makes the batches",
+				w.Linger, w.Batch))
 	}
 	errs = append(errs, w.Disorder.check())
 	if err := errors.Join(errs...); err != nil {

@@ -28,8 +28,8 @@ func bills(t *testing.T, w Workload) map[string]Bill {
 
 // The formulae, worked out by hand for a million messages in a month.
 func TestBills(t *testing.T) {
-	single := Workload{Rate: 1e6 / month, Batch: 1, Disorder: InOrder, Queues: 1_000_000,
-		Tracing: true}
+	single := Workload{Rate: 1e6 / month, Batch: 1, Disorder: InOrder,
+		Queues: 1_000_000, Tracing: true}
 	busy := singly(100)
 	busy.Tracing = true
 	batches := Workload{Rate: 1e6 / month, Batch: 25, Disorder: Window8, Queues: 1_000_000}

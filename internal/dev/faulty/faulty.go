@@ -99,9 +99,9 @@ func answer(request *http.Request, status int, kind string) *http.Response {
 	}
 	body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + kind + `","message":"injected"}`
 	return &http.Response{
-		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1,
-		ProtoMinor: 1,
-		Header:     http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: request,
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: request,
 		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
 	}
 }

@@ -27,8 +27,8 @@ func acking() Table {
 		if n > 64 {
 			why = "a chain stores 8 bytes of each ended edge, so that repeats do not count, and exceeds 1 KB from a hundred on"
 		}
-		t.Rows = append(t.Rows, counted(fmt.Sprint(n), Units{Writes: 1 + 1/float64(n)}, ours, &older, 0,
-			why))
+		t.Rows = append(t.Rows,
+			counted(fmt.Sprint(n), Units{Writes: 1 + 1/float64(n)}, ours, &older, 0, why))
 	}
 	return t
 }

@@ -39,8 +39,8 @@ func handing() Table {
 		if size == 1 {
 			h.commit()
 			nothing := h.of(1, func() { h.claim(delivery.Empty) })
-			t.Rows = append(t.Rows, counted("nothing ready", Units{Reads: 0.5}, nothing, nil, cost.FIFO(1),
-				why))
+			t.Rows = append(t.Rows,
+				counted("nothing ready", Units{Reads: 0.5}, nothing, nil, cost.FIFO(1), why))
 		}
 	}
 	return t

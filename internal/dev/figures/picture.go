@@ -24,8 +24,8 @@ func draw(t Table) ([]byte, error) {
 			dollars[j] = append(dollars[j], amount)
 		}
 	}
-	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: 720,
-		Height: 320})
+	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG,
+		Width: 720, Height: 320})
 	o := charts.NewBarChartOptionWithData(dollars)
 	o.Theme = charts.MakeTheme(charts.ThemeOption{
 		BackgroundColor: charts.ColorTransparent, TextColor: readable, AxisStrokeColor: readable,

@@ -171,8 +171,8 @@ func jsonMessages(first int64, n int, kind cursor.Kind) []cursor.Message {
 		seq := first + int64(i)
 		text := fmt.Sprintf(`{"event":"order.updated","order":%08d,"customer":"c-%04d","amount":%d.95,"currency":"EUR"}`,
 			seq*7919%1e8, seq*104729%1e4, seq*31%1000)
-		group[i] = cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100s", text),
-			Kind: kind}
+		group[i] = cursor.Message{Queue: queue, Seq: seq,
+			Body: fmt.Appendf(nil, "%-100s", text), Kind: kind}
 	}
 	return group
 }

@@ -47,8 +47,8 @@ const fifoHead = "SQS FIFO, $"
 // kind.
 func counted(name string, limit, ours Units, older *Units, fifo float64, why string) Row {
 	r := Row{
-		Name: name, Limit: limit.String(), Ours: ours.priced(), Ratio: ours.Dollars() / limit.Dollars(),
-		Why:    why,
+		Name: name, Limit: limit.String(), Ours: ours.priced(),
+		Ratio: ours.Dollars() / limit.Dollars(), Why: why,
 		Others: make([]string, 2), dollars: []float64{limit.Dollars(), ours.Dollars()},
 	}
 	if older != nil {
@@ -89,8 +89,8 @@ func (t Table) Text() (string, error) {
 		}
 	}
 	below, err := t.whys()
-	return fmt.Sprintf("## %s\n\n%s\n\n%s\n%s", t.Title, wrapped(t.About), pages.Table(head, rows...),
-		below), err
+	return fmt.Sprintf("## %s\n\n%s\n\n%s\n%s", t.Title, wrapped(t.About),
+		pages.Table(head, rows...), below), err
 }
 
 // whys say why rows are above the limit or have none, those of one reason together.
@@ -108,8 +108,8 @@ func (t Table) whys() (text string, err error) {
 			continue
 		}
 		if r.Why == "" {
-			return "", fmt.Errorf("%s: %s: %s of its limit, and the table does not say why", t.Title, r.Name,
-				r.shown())
+			return "", fmt.Errorf("%s: %s: %s of its limit, and the table does not say why",
+				t.Title, r.Name, r.shown())
 		}
 		about := which + " (%s). " + strings.ToUpper(r.Why[:1]) + r.Why[1:] + "."
 		if !slices.Contains(reasons, about) {

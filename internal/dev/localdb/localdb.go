@@ -126,8 +126,8 @@ func othersData(kind Kind, data string) error {
 	for other, file := range dataFiles {
 		if _, err := os.Stat(filepath.Join(data, file)); err == nil {
 			return fmt.Errorf(
-				"%s has the data of %s, which %s cannot read: start %s, or name another folder", data, other,
-				kind, other)
+				"%s has the data of %s, which %s cannot read: start %s, or name another folder",
+				data, other, kind, other)
 		}
 	}
 	return nil
@@ -170,8 +170,8 @@ func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error)
 		process.Dir = filepath.Dir(found[0])
 		return process, nil
 	}
-	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide,
-		DynamoDBLocal)
+	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given,
+		Dynoxide, DynamoDBLocal)
 }
 
 var serverHeaders = map[Kind]string{Dynoxide: "Dynoxide/", DynamoDBLocal: "Jetty("}

@@ -87,8 +87,8 @@ func (c Counts) String() string {
 	var out strings.Builder
 	for _, operation := range slices.Sorted(maps.Keys(c)) {
 		n := c[operation]
-		fmt.Fprintf(&out, "%s %d (%.1f write, %.1f read units); ", operation, n.Requests, n.Writes,
-			n.Reads)
+		fmt.Fprintf(&out, "%s %d (%.1f write, %.1f read units); ", operation,
+			n.Requests, n.Writes, n.Reads)
 	}
 	return strings.TrimSuffix(out.String(), "; ")
 }

@@ -40,8 +40,8 @@ func (p Part) Write(text string) error {
 func (p Part) Holds(text, command string) error {
 	_, part, _, err := p.split()
 	if err == nil && part != text {
-		err = fmt.Errorf("%s is not what is counted now (%s writes it):\n%s%s", p.Path, command, p.Begins,
-			text)
+		err = fmt.Errorf("%s is not what is counted now (%s writes it):\n%s%s", p.Path,
+			command, p.Begins, text)
 	}
 	return err
 }

@@ -59,8 +59,8 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 		case count >= w.Total && left == "":
 			return nil
 		case looks*lookEvery > w.Patience:
-			return fmt.Errorf("%d of %d %s, and no more for %v%s", count, w.Total, w.What, w.Patience,
-				why(left))
+			return fmt.Errorf("%d of %d %s, and no more for %v%s", count, w.Total,
+				w.What, w.Patience, why(left))
 		case count != reported && now.After(tellAt):
 			reported, tellAt = count, now.Add(tellEvery)
 			fmt.Fprintf(w.Out, "    %d of %d %s\n", count, w.Total, w.What)

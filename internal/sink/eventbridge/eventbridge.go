@@ -111,8 +111,8 @@ func (s *bus) put(ctx context.Context, events []awscall.PutEvent) ([]kind.Refusa
 		return nil, fmt.Errorf("put %d events on %s: %w", len(events), s.arn, err)
 	}
 	if len(results) != len(events) {
-		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries", len(events), s.arn,
-			len(results))
+		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries",
+			len(events), s.arn, len(results))
 	}
 	var refusals []kind.Refusal
 	for i, result := range results {

@@ -111,9 +111,9 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
 		}
 		attributes := Attributes{
 			Queue: b.Queue, Tenant: of, Seq: strconv.FormatInt(m.Seq, 10), Consumer: b.Consumer,
-			Token: b.Token.String(),
-			Edge:  kind.EdgeOf(b, i), ContentType: cmp.Or(m.ContentType, cursor.DefaultContentType),
-			ID: m.ID,
+			Token:       b.Token.String(),
+			Edge:        kind.EdgeOf(b, i),
+			ContentType: cmp.Or(m.ContentType, cursor.DefaultContentType), ID: m.ID,
 		}
 		if len(m.Attributes) > 0 {
 			own, err := strictjson.Marshal(m.Attributes)

@@ -153,8 +153,8 @@ func TestSingle(t *testing.T) {
 // adds no header.
 func TestContentTypesThatNoHeaderTakes(t *testing.T) {
 	e := newEndpoint(t, nil)
-	for _, given := range []string{"text/plain\r\nX-Evil: 1", "a\x00b", "text/\u00f6", " a/b",
-		"a\x7f"} {
+	for _, given := range []string{"text/plain\r\nX-Evil: 1", "a\x00b",
+		"text/\u00f6", " a/b", "a\x7f"} {
 		b := sinktest.Batch("q", "1")
 		b.Messages[0].ContentType = given
 		check.OK(t, e.open(t, ``).Send(t.Context(), b))

@@ -90,8 +90,8 @@ func eventBatches(b delivery.Batch, most int) (all []content, err error) {
 			return nil, err
 		}
 		if len(event)+len("[]") > most {
-			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(event) + len("[]"),
-				Limit: most}
+			return nil,
+				&kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(event) + len("[]"), Limit: most}
 		}
 		if n := len(all); n > 0 && len(all[n-1].body)+len(",")+len(event) <= most {
 			body := all[n-1].body[:len(all[n-1].body)-1] // without the bracket

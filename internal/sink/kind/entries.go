@@ -69,8 +69,8 @@ func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits
 		}
 		first := refusals[0]
 		if ordered && len(sent)-first.Index > len(refusals) {
-			slog.WarnContext(ctx, "sink.overtaken", "queue", queue, "seq", sent[first.Index].Seq, "code",
-				first.Code)
+			slog.WarnContext(ctx, "sink.overtaken", "queue", queue, "seq",
+				sent[first.Index].Seq, "code", first.Code)
 			l.Entries = 1
 		}
 		if first.Index > 0 {

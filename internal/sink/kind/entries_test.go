@@ -100,8 +100,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := service{refuse: c.refuse}
-			check.OK(t, SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered,
-				s.put))
+			check.OK(t,
+				SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put))
 			check.Is(t, fmt.Sprint(s.requests), c.requests, name)
 			check.Is(t, fmt.Sprint(s.taken), c.taken, name)
 		})

@@ -55,8 +55,8 @@ func TestDocumentsFollow(t *testing.T) {
 		fewest = len(written)
 		at, next := b.From, b.From+1
 		for _, w := range written {
-			check.That(t, len(w.JSON) <= limit, "a document of %d bytes, at most %d are taken", len(w.JSON),
-				limit)
+			check.That(t, len(w.JSON) <= limit, "a document of %d bytes, at most %d are taken",
+				len(w.JSON), limit)
 			d := sinktest.Decode[span](t, w.JSON)
 			check.That(t, d.From == at && d.To > d.From,
 				"a document from %d to %d follows one to %d", d.From, d.To, at)

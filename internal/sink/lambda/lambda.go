@@ -118,8 +118,8 @@ func readAnswer(payload []byte,
 	case len(payload) == 0 || string(payload) == "null":
 		return nil, "", to, nil
 	case !json.Valid(payload):
-		return nil, "", 0, fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object",
-			len(payload))
+		return nil, "", 0,
+			fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
 	case payload[0] != '{':
 		return nil, "", 0, errors.New("JSON that is neither null nor an object")
 	}
@@ -207,8 +207,8 @@ func (a answer) upTo(from, to int64) (int64, error) {
 	for _, f := range failures {
 		seq, err := jsonseq.Read(f.Item)
 		if err != nil {
-			return 0, fmt.Errorf("batchItemFailures with an itemIdentifier that is no seq from %d to %d",
-				from+1, to)
+			return 0,
+				fmt.Errorf("batchItemFailures with an itemIdentifier that is no seq from %d to %d", from+1, to)
 		}
 		if seq <= from || seq > to {
 			return 0, fmt.Errorf("batchItemFailures with the itemIdentifier %d, which must be from %d to %d",

@@ -284,8 +284,8 @@ func (r Range) skip(ctx context.Context, sorter *cursor.Sorter, m cursor.Message
 			return err
 		}
 		if there.Tombstone == "" {
-			return fmt.Errorf("%w: message %d of queue %q is skipped in the archive", ErrNotReplayed, m.Seq,
-				r.Into)
+			return fmt.Errorf("%w: message %d of queue %q is skipped in the archive",
+				ErrNotReplayed, m.Seq, r.Into)
 		}
 	}
 	return nil

@@ -31,8 +31,8 @@ import (
 const Name = "s3"
 
 // Kind is a bucket of S3.
-var Kind = kind.Kind{Name: Name, Example: "arn:aws:s3:::orders-archive", Action: "s3:PutObject",
-	Read: read}
+var Kind = kind.Kind{Name: Name, Example: "arn:aws:s3:::orders-archive",
+	Action: "s3:PutObject", Read: read}
 
 const looks = "arn:aws:s3:::BUCKET"
 

@@ -208,8 +208,8 @@ func TestReplayTakesWhatWasWrittenLast(t *testing.T) {
 	d.send("q", 4, 6, `"new %d"`)
 	d.send("q", 8, 8, `"new %d"`)
 	check.Get(d.replay(Range{Queue: "q", From: 2, To: 9, Into: "again"}))
-	d.has("again", 2, `"old 2"`, `"old 3"`, `"new 4"`, `"new 5"`, `"new 6"`, `"old 7"`, `"new 8"`,
-		`"old 9"`)
+	d.has("again", 2, `"old 2"`, `"old 3"`, `"new 4"`, `"new 5"`, `"new 6"`,
+		`"old 7"`, `"new 8"`, `"old 9"`)
 }
 
 // TestReplayLooksAtFewObjects: those long before the range are not listed.

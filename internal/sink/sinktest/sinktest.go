@@ -19,8 +19,8 @@ import (
 // Batch is a batch of messages with these bodies, from seq 1 on.
 func Batch(queue string, bodies ...string) delivery.Batch {
 	b := delivery.Batch{
-		Queue: queue, Consumer: "c", Token: delivery.Token{N: 7, Req: "req"}, To: int64(len(bodies)),
-		Attempt: 1,
+		Queue: queue, Consumer: "c", Token: delivery.Token{N: 7, Req: "req"},
+		To: int64(len(bodies)), Attempt: 1,
 	}
 	for i, body := range bodies {
 		b.Messages = append(b.Messages, cursor.Message{

@@ -68,8 +68,8 @@ func ExampleHTTPv2() {
 	handler := deduplambda.HTTPv2(orders,
 		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			made++
-			return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprintf(`{"order":%d}`, made)},
-				nil
+			return events.APIGatewayV2HTTPResponse{StatusCode: 201,
+				Body: fmt.Sprintf(`{"order":%d}`, made)}, nil
 		}, nil)
 	// In a Lambda function: lambda.Start(handler).
 	for _, sent := range []struct{ key, body string }{{"8e03978e", "tea"}, {"8e03978e", "tea"},

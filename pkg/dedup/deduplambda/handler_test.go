@@ -205,8 +205,8 @@ func TestHTTPWhileRunning(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &dedup.Options[string, deduplambda.Response]{Wait: dedup.NoWait, Lease: 30 * time.Second}
 		release := make(chan struct{})
-		slow := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse,
-			error) {
+		slow := func(context.Context,
+			events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			<-release
 			return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
 		}
@@ -259,8 +259,8 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 		func(_ context.Context,
 			e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 			ran++
-			return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body, Cookies: []string{"c"}},
-				nil
+			return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body,
+				Cookies: []string{"c"}}, nil
 		}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})
 	for i, headers := range []map[string]string{{}, {}, {"Idempotency-Key": "k"},
 		{"Idempotency-Key": "k"}} {
@@ -436,8 +436,8 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 		"by the principal":     {nil, []map[string]any{{"principalId": "alice", "at": "1"}, {"principalId": "alice", "at": "2"}, {"principalId": "bob"}}, 2},
 		"by a function": {
 			&deduplambda.HTTPOptions{Caller: func(given map[string]any) string { return given["user"].(string) }},
-			[]map[string]any{{"user": "alice", "at": "1"}, {"user": "alice", "at": "2"}, {"user": "bob"}, nil},
-			3,
+			[]map[string]any{{"user": "alice", "at": "1"}, {"user": "alice", "at": "2"},
+				{"user": "bob"}, nil}, 3,
 		},
 	} {
 		ran := 0

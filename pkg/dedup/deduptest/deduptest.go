@@ -130,8 +130,8 @@ func settles[T any](t *testing.T, what string, read func() T, want T) {
 }
 
 // wrote checks the answer of a write, and what is stored afterwards.
-func wrote(t *testing.T, s suite, what string, done bool, want dedup.Row) func(dedup.Row, bool,
-	error) {
+func wrote(t *testing.T, s suite, what string, done bool,
+	want dedup.Row) func(dedup.Row, bool, error) {
 	return func(got dedup.Row, ok bool, err error) {
 		t.Helper()
 		check(t, err)

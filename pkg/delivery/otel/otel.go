@@ -128,8 +128,8 @@ func links(b delivery.Batch) []trace.Link {
 // SpanContext is a message's trace context as OpenTelemetry has it; it is not valid if absent.
 func SpanContext(t cursor.Trace) trace.SpanContext {
 	carrier := propagation.MapCarrier{"traceparent": t.Parent, "tracestate": t.State}
-	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
-		carrier))
+	return trace.SpanContextFromContext(
+		propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
 
 // TraceOf is the trace context of a context's span, for a message that is put or replied in it; the

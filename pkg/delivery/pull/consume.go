@@ -224,8 +224,8 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	if open := run.open; open != nil {
 		if err := run.settle(ctx, *open, run.committed,
 			"the transaction's end is not known"); err != nil {
-			return run.failed(delivery.Batch{Queue: run.queue, Consumer: run.consumer, Token: open.Token},
-				err)
+			return run.failed(delivery.Batch{Queue: run.queue, Consumer: run.consumer,
+				Token: open.Token}, err)
 		}
 	}
 	a, err := run.claim(ctx)

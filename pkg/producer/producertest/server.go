@@ -381,8 +381,8 @@ func (s *server) check(outcomes []string) []string {
 		}
 	}
 	if stored != accepted {
-		wrong = append(wrong, fmt.Sprintf("%d messages are stored, and %d were accepted", stored,
-			accepted))
+		wrong = append(wrong,
+			fmt.Sprintf("%d messages are stored, and %d were accepted", stored, accepted))
 	}
 	return wrong
 }

@@ -105,17 +105,17 @@ func TestWrongProducers(t *testing.T) {
 				running.Wait()
 				return outcomes, nil
 			}, "another of queue a is under way"},
-		{"gives up", "503", func(_ context.Context, url string, messages []json.RawMessage) (all []string,
-			_ error) {
-			for _, m := range messages {
-				if _, results := post(url, string(m)); results != nil {
-					all = append(all, results...)
-				} else {
-					all = append(all, "0")
+		{"gives up", "503",
+			func(_ context.Context, url string, messages []json.RawMessage) (all []string, _ error) {
+				for _, m := range messages {
+					if _, results := post(url, string(m)); results != nil {
+						all = append(all, results...)
+					} else {
+						all = append(all, "0")
+					}
 				}
-			}
-			return all, nil
-		}, "outcomes map["},
+				return all, nil
+			}, "outcomes map["},
 		{"changes a message", "lost answer",
 			func(_ context.Context, url string, messages []json.RawMessage) (all []string, _ error) {
 				for i, m := range messages {
@@ -129,15 +129,15 @@ func TestWrongProducers(t *testing.T) {
 				}
 				return all, nil
 			}, "and was {"},
-		{"new ids", "no id", func(_ context.Context, url string, messages []json.RawMessage) ([]string,
-			error) {
-			for try := range 2 {
-				for i := range messages {
-					_, _ = post(url, fmt.Sprintf(`{"queue":"a","id":"%d-%d","body":1}`, try, i))
+		{"new ids", "no id",
+			func(_ context.Context, url string, messages []json.RawMessage) ([]string, error) {
+				for try := range 2 {
+					for i := range messages {
+						_, _ = post(url, fmt.Sprintf(`{"queue":"a","id":"%d-%d","body":1}`, try, i))
+					}
 				}
-			}
-			return []string{"duplicate", "duplicate"}, nil
-		}, "messages are stored, and 2 were accepted"},
+				return []string{"duplicate", "duplicate"}, nil
+			}, "messages are stored, and 2 were accepted"},
 		{"sends twice", "conflict",
 			func(ctx context.Context, url string, messages []json.RawMessage) ([]string, error) {
 				_, _ = singly(ctx, url, messages)
@@ -149,11 +149,11 @@ func TestWrongProducers(t *testing.T) {
 				_, _ = post(url, texts...)
 				return singly(ctx, url, messages)
 			}, "stands behind one that was sent after it"},
-		{"no put", "403", func(ctx context.Context, url string, messages []json.RawMessage) ([]string,
-			error) {
-			_, _ = post(url)
-			return singly(ctx, url, messages)
-		}, "with 0 messages"},
+		{"no put", "403",
+			func(ctx context.Context, url string, messages []json.RawMessage) ([]string, error) {
+				_, _ = post(url)
+				return singly(ctx, url, messages)
+			}, "with 0 messages"},
 	} {
 		t.Run(c.name+", "+c.in, func(t *testing.T) {
 			i := slices.IndexFunc(all, func(known Case) bool { return known.Name == c.in })

@@ -140,8 +140,8 @@ func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Durat
 	now := ddb.ToMillis(s.store.Now())
 	// The incarnation identifies the options as well: each byte that the record does not have makes
 	// room for stamps in its first KB.
-	hash := chains.Derive(chains.ForStamps, []byte(tag), []byte(id), chains.Number(int(deadline)),
-		stamp)
+	hash := chains.Derive(chains.ForStamps, []byte(tag), []byte(id),
+		chains.Number(int(deadline)), stamp)
 	c := xorack.Chain{
 		Tag: tag, Incarnation: xorack.Incarnation(hash[:8]), StampLen: len(stamp),
 		Stamps: [][]byte{s.marked(chains.ForStamps, stamp, id)}, Created: now, Seen: now,

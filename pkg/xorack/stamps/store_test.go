@@ -136,8 +136,8 @@ func testCreate(t *testing.T, s *store) {
 	answers(t, s, "before creation", orphan, true)(s.add(t.Context(), stamp("create a", "mark01bb")))
 	want := newChain("create a", "mark01bb", "mark02cc")
 	want.Seen = orphan.Seen
-	same(t, "created over it", check.Get(s.Create(t.Context(), newChain("create a", "mark02cc"))),
-		want)
+	same(t, "created over it",
+		check.Get(s.Create(t.Context(), newChain("create a", "mark02cc"))), want)
 	same(t, "standing", standing(t, s, "create a"), want)
 }
 

@@ -342,8 +342,8 @@ func (m *model) keeper(periods int, period time.Duration) {
 			m.Now, m.Changed = m.Now.Add(period), true
 			if c := m.cursor(defaultQueue); c.Exists() {
 				m.Running++
-				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue,
-					c.Position)
+				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(),
+					c.Queue, c.Position)
 				for err == nil && kept.More {
 					kept, err = s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue, kept.To)
 				}

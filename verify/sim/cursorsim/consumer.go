@@ -125,8 +125,8 @@ func (t *tiling) check(b cursor.Batch) {
 		t.at++
 	}
 	if t.at == len(t.records) {
-		t.Run.Violation("%s %d..%d was delivered, and no record is left that moved", b.Queue, b.From,
-			b.To)
+		t.Run.Violation("%s %d..%d was delivered, and no record is left that moved",
+			b.Queue, b.From, b.To)
 		return
 	}
 	record := t.records[t.at]
@@ -158,8 +158,8 @@ func (t *tiling) end(records int) {
 // beyond the position.
 func (m *model) checkContent(b cursor.Batch) {
 	if position := m.cursor(b.Queue).Position; b.To > position {
-		m.Run.Violation("%s %d..%d was delivered, and the position is %d", b.Queue, b.From, b.To,
-			position)
+		m.Run.Violation("%s %d..%d was delivered, and the position is %d",
+			b.Queue, b.From, b.To, position)
 	}
 	messages, skipped := b.Messages, b.Skipped
 	for seq := b.From + 1; seq <= b.To; seq++ {
@@ -171,8 +171,8 @@ func (m *model) checkContent(b cursor.Batch) {
 		case ever && stored.Tombstone != "" && len(skipped) > 0 && skipped[0] == seq:
 			skipped = skipped[1:]
 		default:
-			m.Run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted", b.Queue, b.From,
-				b.To, seq)
+			m.Run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted",
+				b.Queue, b.From, b.To, seq)
 			return
 		}
 	}

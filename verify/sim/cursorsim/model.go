@@ -316,8 +316,8 @@ func (m *model) Final() error {
 	for _, queue := range m.live() {
 		c := m.cursor(queue)
 		if at, gap := old[queue]; gap && c.GapOpen() {
-			return fmt.Errorf("L3: the gaps from %d on are a day old, and the sweep stopped at %d", at,
-				c.Position)
+			return fmt.Errorf("L3: the gaps from %d on are a day old, and the sweep stopped at %d",
+				at, c.Position)
 		}
 		if waiting := m.messagesFrom(queue, c.Position+1); len(waiting) > 0 && !c.GapOpen() {
 			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", waiting[0].Seq)

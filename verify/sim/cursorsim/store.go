@@ -310,8 +310,8 @@ func (m *model) checkPut(at place, stored cursor.Message) {
 		m.Run.Violation("queue %s has messages and no cursor: no sweep finds it", at.queue)
 	}
 	if at.seq <= c.Position {
-		m.Run.Violation("a message at %v was stored behind the position %d: it is never delivered", at,
-			c.Position)
+		m.Run.Violation("a message at %v was stored behind the position %d: it is never delivered",
+			at, c.Position)
 	}
 	if stored.Tombstone != "" {
 		since, hole := m.holeSince[at]

@@ -164,8 +164,8 @@ func (m *model) check(w write, before, after dedup.Row) {
 		wrong("the row is gone")
 	}
 	if after.Fence < before.Fence || after.Fence == before.Fence && after.Token != before.Token {
-		wrong("D1: token %v of fence %d after %v of %d", after.Token, after.Fence, before.Token,
-			before.Fence)
+		wrong("D1: token %v of fence %d after %v of %d", after.Token, after.Fence,
+			before.Token, before.Fence)
 	}
 	if valid && isCompleted(before) && w.kind != invalidating && !sameEnd(before, after) {
 		wrong("D3: a completed row was changed")

@@ -37,8 +37,8 @@ func (m *model) arrow(was, is delivery.Consumer) error {
 	}
 	for slot, before := range was.Outcomes {
 		if after := is.Outcomes[slot]; before.N == after.N && before.Outcome != "" && before != after {
-			return fmt.Errorf("H4: the outcome of token %d was %s, and is %s", before.N, before.Outcome,
-				after.Outcome)
+			return fmt.Errorf("H4: the outcome of token %d was %s, and is %s", before.N,
+				before.Outcome, after.Outcome)
 		}
 	}
 	for _, r := range is.Outcomes {
@@ -59,8 +59,8 @@ func (m *model) arrow(was, is delivery.Consumer) error {
 		return m.ended(was, is)
 	case was.State != delivery.Blocked && is.State == delivery.Blocked && used == 1:
 		return blocked(was, is)
-	case (was.State == delivery.Blocked || was.State == delivery.Idle) && is.State == delivery.Idle &&
-		used == 1:
+	case (was.State == delivery.Blocked || was.State == delivery.Idle) &&
+		is.State == delivery.Idle && used == 1:
 		return m.unblocked(was, is)
 	case was.State == is.State && used == 0 && was.Starting != "" && is.Starting == "":
 		return m.started(was, is)
@@ -96,8 +96,8 @@ func (m *model) claimed(was, is delivery.Consumer) error {
 	}
 	switch {
 	case was.State == delivery.Blocked || was.Paused != "" || was.Starting != "":
-		return fmt.Errorf("H1: claimed while %s, paused %q, starting %q", was.State, was.Paused,
-			was.Starting)
+		return fmt.Errorf("H1: claimed while %s, paused %q, starting %q", was.State,
+			was.Paused, was.Starting)
 	case is.From != is.Delivered || is.To <= is.From || is.To > position:
 		return fmt.Errorf("H1: claimed %d to %d, delivered is %d, the position %d", is.From, is.To,
 			is.Delivered, position)
@@ -121,8 +121,8 @@ func (m *model) committed(was, is delivery.Consumer) error {
 	switch {
 	case is.Delivered != was.To && (is.Outcomes[was.Token.N%4].Outcome != delivery.Aborted ||
 		is.Delivered < was.From || is.Delivered > was.To):
-		return fmt.Errorf("H6: delivered went to %d by the commit of %d to %d", is.Delivered, was.From,
-			was.To)
+		return fmt.Errorf("H6: delivered went to %d by the commit of %d to %d",
+			is.Delivered, was.From, was.To)
 	case s.high[is.Rewinds] < is.Delivered:
 		return fmt.Errorf("H3: %d is committed, and the sink has everything up to %d", is.Delivered,
 			s.high[is.Rewinds])
@@ -156,8 +156,8 @@ func (m *model) unblocked(was, is delivery.Consumer) error {
 	case asked.kind == "redrive":
 		return still(was, is)
 	case asked.kind != "skip" || is.Delivered != asked.seq:
-		return fmt.Errorf("H6: delivered went from %d to %d by a %s", was.Delivered, is.Delivered,
-			asked.kind)
+		return fmt.Errorf("H6: delivered went from %d to %d by a %s", was.Delivered,
+			is.Delivered, asked.kind)
 	}
 	m.sinks[reader{is.Queue, is.Name}].skipped(is)
 	return nil

@@ -123,8 +123,8 @@ func (m *model) deadCall() {
 	m.settle()
 	c := m.consumers[reader{defaultQueue, defaultConsumer}]
 	claim := request.Claim{Req: "dead", To: 2, Now: m.Now, LeaseUntil: m.Now.Add(lease)}
-	_, _, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Claim(context.Background(), c,
-		claim)
+	_, _, err := consumers.On(m.view(nil)).Requests(request.Inside{}).
+		Claim(context.Background(), c, claim)
 	sim.Must(0, err)
 	m.settle()
 }
@@ -147,8 +147,8 @@ func asides() []sim.Scenario {
 		called("a slow queue and the timer alone, 1 fault", 1,
 			timed, func(m *model) { m.certain = false }, producer(2), process("P"), caller("O")),
 		called("a share that is used up, and the timer alone", 1,
-			timed, func(m *model) { m.certain, m.own.shared = false, true }, producer(2, 3), process("P"),
-			caller("O")),
+			timed, func(m *model) { m.certain, m.own.shared = false, true }, producer(2, 3),
+			process("P"), caller("O")),
 		called("a call of its own that died, and the timer alone", 0,
 			timed, func(m *model) { m.certain = false }, (*model).deadCall, producer(3), process("P"),
 			caller("O"), clock(1)),

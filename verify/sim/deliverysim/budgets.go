@@ -51,8 +51,8 @@ func (m *model) sweepUntilRetired(last int64) {
 		return func(int) {
 			p.Invoke()
 			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{
-				Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Minute}, MaxAttempts: attempts,
-				Delete: true,
+				Sorter:      cursor.SweepOptions{Segments: 1, FullEvery: time.Minute},
+				MaxAttempts: attempts, Delete: true,
 			})
 		}
 	}, "")

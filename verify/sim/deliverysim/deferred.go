@@ -119,8 +119,8 @@ func deferring(name string, faults int, messages int64, depth int,
 // sealed checks D3.
 func (m *model) sealed(c *worked) error {
 	whose := reader{c.consumer.Queue, c.consumer.Name}
-	at, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(), whose.queue,
-		whose.name)
+	at, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(),
+		whose.queue, whose.name)
 	switch own := at.Token == c.consumer.Token; {
 	case own && at.State == delivery.Started:
 		return fmt.Errorf("D3: the chain of %v is sealed, and its claim is in flight", at.Token)
@@ -196,8 +196,8 @@ func (m *model) over(was delivery.Consumer, committed bool) error {
 			e := root
 			for range w.depth {
 				if !w.done[e] {
-					return fmt.Errorf("D1: %d to %d are committed, and work of theirs was not done", was.From,
-						was.To)
+					return fmt.Errorf("D1: %d to %d are committed, and work of theirs was not done",
+						was.From, was.To)
 				}
 				e = e.Child(0)
 			}
@@ -231,11 +231,11 @@ func (m *model) handed(b delivery.Batch) {
 	case len(b.Edges) != len(b.Messages):
 		m.Run.Violation("D2: %d messages are handed over with %d edges", len(b.Messages), len(b.Edges))
 	case !m.chain(tag).IsCreated() || b.Edges[0].Tag() != tag:
-		m.Run.Violation("D2: %d to %d come under %v, whose chain was never created", b.From, b.To,
-			b.Token)
+		m.Run.Violation("D2: %d to %d come under %v, whose chain was never created",
+			b.From, b.To, b.Token)
 	case c.used:
-		m.Run.Violation("D2: %d to %d come under %v, whose chain another claim had before", b.From, b.To,
-			b.Token)
+		m.Run.Violation("D2: %d to %d come under %v, whose chain another claim had before",
+			b.From, b.To, b.Token)
 	}
 	c.roots = b.Edges
 	for _, root := range b.Edges {

@@ -228,8 +228,8 @@ func (m *model) cursor(queue string) cursor.Cursor {
 
 // message is what is stored at a place.
 func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
-	found, ok, _ := m.tables.Queues.Requests(queuelog.Inside{}).Message(context.Background(), queue,
-		seq)
+	found, ok, _ := m.tables.Queues.Requests(queuelog.Inside{}).
+		Message(context.Background(), queue, seq)
 	return found, ok
 }
 
@@ -245,8 +245,8 @@ func (m *model) Check() error {
 			m.records = append(m.records, record{older: was, newer: is})
 		}
 		m.cursors[queue] = is
-		page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue,
-			"")
+		page, _, _ := m.tables.Consumers.Requests(request.Inside{}).
+			Consumers(context.Background(), queue, "")
 		if err := m.needed(page); err != nil {
 			return err
 		}

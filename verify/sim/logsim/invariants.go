@@ -43,8 +43,8 @@ func (m *model) given(before, after cursor.Cursor) {
 		case a.seq != 0:
 			m.Run.Violation("O3: %s has seq %d, and was given %d", a.id, a.seq, at+1)
 		case a.seen > at:
-			m.Run.Violation("O3: %s was given seq %d, and had seen %d: its place will not be found", a.id,
-				at+1, a.seen)
+			m.Run.Violation("O3: %s was given seq %d, and had seen %d: its place will not be found",
+				a.id, at+1, a.seen)
 		case a.id == "" && a.seen != at:
 			m.Run.Violation("A1: a batch from %d on was given the place behind %d", a.seen+1, at)
 		case !a.expires.IsZero() && a.expires.Before(m.Now.Add(m.keep/2-m.Behind())):

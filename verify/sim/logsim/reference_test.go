@@ -81,8 +81,8 @@ func TestAReferenceSortAgrees(t *testing.T) {
 				continue
 			}
 			// Keys rise with time, as times of senders do, and are out of order by up to 15 s.
-			k := one(now.Sub(world.Start).Milliseconds()/1000-int64(random.IntN(15)), fmt.Sprint("id", n),
-				"")
+			k := one(now.Sub(world.Start).Milliseconds()/1000-int64(random.IntN(15)),
+				fmt.Sprint("id", n), "")
 			want.put(arrived{k.sortKey(), k.messages[0].ID, now.Add(clocks[who])})
 			check.OK(t, processes[who].Put(t.Context(), k.messages...)[0].Err)
 		}

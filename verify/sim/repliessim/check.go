@@ -77,8 +77,8 @@ func (m *model) became(a answer) error {
 				before.token, a.token)
 		}
 		if before.token.N > a.token.N && !m.aside[a.token] && !m.aside[before.token] {
-			return fmt.Errorf("R4: in %s an answer of claim %v is behind one of claim %v", a.queue, a.token,
-				before.token)
+			return fmt.Errorf("R4: in %s an answer of claim %v is behind one of claim %v",
+				a.queue, a.token, before.token)
 		}
 	}
 	return nil
@@ -111,8 +111,8 @@ func (m *model) whole() error {
 			// An answer by number waits for those before it in its queue.
 			if m.byNumber && seq != m.taken && m.taken == 0 && len(m.aside) == 0 &&
 				!m.answered(numbers, seq, token) {
-				return fmt.Errorf("R3: claim %v is committed, and its answer to %d is not visible in %s", token,
-					seq, numbers)
+				return fmt.Errorf("R3: claim %v is committed, and its answer to %d is not visible in %s",
+					token, seq, numbers)
 			}
 		}
 	}

@@ -111,8 +111,8 @@ func Large() []sim.Scenario {
 func Shuffled(seed uint64) sim.Scenario {
 	random := rand.New(rand.NewPCG(seed, 1))
 	messages := 1 + random.Int64N(4)
-	pulled, processes, steps, sweeps := random.IntN(2) == 0, 1+random.IntN(3), random.IntN(4),
-		random.IntN(3)
+	pulled, processes, steps, sweeps := random.IntN(2) == 0, 1+random.IntN(3),
+		random.IntN(4), random.IntN(3)
 	failing, byNumber, taken, expires := random.IntN(3) == 0, random.IntN(2) == 0, random.IntN(4) == 0,
 		random.IntN(3) == 0
 	name := fmt.Sprintf("shuffled: pulled %v, %d processes, %d messages, %d ticks, %d sweeps, failing %v, by number %v, taken %v, expires %v",

@@ -211,8 +211,8 @@ func (m *model) counts(t *tree, c xorack.Chain) error {
 	}
 	zero := c.IsCreated() && c.Sum.IsZero()
 	if zero != (c.IsCreated() && missing == 0) {
-		return fmt.Errorf("A1: %s: %d edges of %d have not ended, zero: %v", t.tag, missing, len(t.nodes),
-			zero)
+		return fmt.Errorf("A1: %s: %d edges of %d have not ended, zero: %v", t.tag,
+			missing, len(t.nodes), zero)
 	}
 	return nil
 }

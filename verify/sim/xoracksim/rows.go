@@ -26,8 +26,8 @@ func (m *model) checkListed(c xorack.Chain) {
 	for _, state := range trouble.ChainStates {
 		if _, found, err := rows.Row(context.Background(), state, c.Tag, ""); err != nil ||
 			found != (state == want.State) {
-			m.Run.Violation("%s was sealed as %s; it is listed as %s: %v, %v", c.Tag, c.End(), state, found,
-				err)
+			m.Run.Violation("%s was sealed as %s; it is listed as %s: %v, %v", c.Tag,
+				c.End(), state, found, err)
 		}
 	}
 }

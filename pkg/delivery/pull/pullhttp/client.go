@@ -331,8 +331,8 @@ func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery
 		return done, next, err
 	}
 	a, err := c.ask(ctx, http.MethodPatch, nil, document{
-		Action: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(), Next: &following,
-		Replies: text,
+		Action: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(),
+		Next: &following, Replies: text,
 	})
 	if err != nil {
 		return done, next, err

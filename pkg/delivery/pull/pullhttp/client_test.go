@@ -105,12 +105,12 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 	var messages []string
 	for i, key := range keys {
 		messages = append(messages,
-			fmt.Sprintf(`{"seq":%d,"id":"a","key":%s,"late":%t,"unlinked":%t,"body":1}`, i+1, key, i == 1,
-				i == 2))
+			fmt.Sprintf(`{"seq":%d,"id":"a","key":%s,"late":%t,"unlinked":%t,"body":1}`,
+				i+1, key, i == 1, i == 2))
 	}
 	a := newAPI(t,
-		says(200, strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`,
-			1)),
+		says(200,
+			strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`, 1)),
 		says(200, strings.Replace(ok, `"to":2`, `"to":2,"messages":[{"seq":1,"key":{},"body":1}]`, 1)))
 	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
 	check.Need(t, err == nil && len(got.Messages) == len(keys), "%+v, %v", got, err)

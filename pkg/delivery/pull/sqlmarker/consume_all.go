@@ -147,8 +147,8 @@ func (run *all) check() error {
 	options := run.ConsumeOptions
 	options.Observe = nil
 	options.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.markers.at(nil), "queue", run.consumer,
-		&options)
+	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.markers.at(nil),
+		"queue", run.consumer, &options)
 	if errors.As(err, new(*cursor.InvalidError)) {
 		return err
 	}
@@ -246,8 +246,8 @@ func (run *all) consume(q *queue, position int64) {
 	}
 	t.give()
 	if err != nil && run.ctx.Err() == nil {
-		run.Logger.Error("the queue is not consumed", "queue", q.name, "consumer", run.consumer, "error",
-			err)
+		run.Logger.Error("the queue is not consumed", "queue", q.name, "consumer",
+			run.consumer, "error", err)
 	} else if run.ctx.Err() != nil {
 		err = nil
 	}

@@ -196,8 +196,8 @@ func TestARestoredDatabaseStops(t *testing.T) {
 		b.exec("DELETE FROM streamsort_markers WHERE number = 2")
 		var restored *pull.RestoredError
 		err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options())
-		check.Need(b, errors.As(err, &restored) && restored.Last == 1 && restored.Committed == 2, "%v",
-			err)
+		check.Need(b, errors.As(err, &restored) && restored.Last == 1 &&
+			restored.Committed == 2, "%v", err)
 		tb.put(3, 3)
 		err = b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options())
 		check.Need(b, errors.As(err, &restored), "error %v, with a message that waits", err)
@@ -421,8 +421,8 @@ func (tb *tables) answered(want ...string) {
 func TestEachMessageIsAnsweredOnce(t *testing.T) {
 	onTables(t, 5, func(b *bench, tb *tables) {
 		// Every third prepare and every second commit is not answered.
-		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", answering,
-			tb.options()))
+		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c",
+			answering, tb.options()))
 		b.booked(1, 2, 3, 4, 5)
 		tb.answered("re 1", "re 2", "re 3", "re 4", "re 5")
 	})

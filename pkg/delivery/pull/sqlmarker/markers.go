@@ -56,8 +56,8 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect, stack string) (*Mark
 	case err != nil:
 		return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
 	case version != layout:
-		return nil, fmt.Errorf("the marker tables have version %d, and this program needs %d", version,
-			layout)
+		return nil,
+			fmt.Errorf("the marker tables have version %d, and this program needs %d", version, layout)
 	}
 	return m, nil
 }
@@ -121,8 +121,8 @@ type querier interface {
 // before, and the consumer was not set back since.
 func (m *Markers) ahead(ctx context.Context, in querier, b delivery.Batch) error {
 	var rewinds, upTo int64
-	err := in.QueryRowContext(ctx, m.dialect.Place, m.key(b.Queue, b.Consumer)...).Scan(&rewinds,
-		&upTo)
+	err := in.QueryRowContext(ctx, m.dialect.Place,
+		m.key(b.Queue, b.Consumer)...).Scan(&rewinds, &upTo)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil

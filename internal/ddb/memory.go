@@ -50,6 +50,7 @@ func (m *Memory) Remember() *Memory {
 	return m
 }
 
+// Do implements [Engine].
 func (m *Memory) Do(ctx context.Context, r Request) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err

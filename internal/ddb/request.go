@@ -18,6 +18,7 @@ type Engine interface {
 // Func is an Engine that is a function: a layer.
 type Func func(context.Context, Request) (Answer, error)
 
+// Do implements [Engine].
 func (f Func) Do(ctx context.Context, r Request) (Answer, error) { return f(ctx, r) }
 
 // Request is one of [Get], [Put], [Update], [Delete], [Query], [Scan], [BatchGet] and [BatchWrite].
@@ -53,8 +54,10 @@ type Op struct {
 	Table *table.Definition
 }
 
+// Name implements [Request].
 func (o Op) Name() string { return o.Op }
 
+// On implements [Request].
 func (o Op) On() *table.Definition { return o.Table }
 
 // Get reads one item.

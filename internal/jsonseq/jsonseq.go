@@ -20,6 +20,7 @@ const maxExact = 1 << 53
 // Seq is a seq in a JSON document.
 type Seq int64
 
+// MarshalJSON implements json.Marshaler.
 func (s Seq) MarshalJSON() ([]byte, error) {
 	text := strconv.FormatInt(int64(s), 10)
 	if s > maxExact {

@@ -55,6 +55,7 @@ func KindOf(name string) (kind.Kind, error) {
 // other members there are.
 type Config struct{ settings kind.Settings }
 
+// UnmarshalJSON implements json.Unmarshaler.
 func (c *Config) UnmarshalJSON(raw []byte) error {
 	members, err := strictjson.Members(raw)
 	if err != nil {

@@ -139,6 +139,7 @@ func (e Edge) checksum() uint32 {
 // MarshalText implements [encoding.TextMarshaler]: the token.
 func (e Edge) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
+// UnmarshalText implements [encoding.TextUnmarshaler].
 func (e *Edge) UnmarshalText(token []byte) (err error) {
 	*e, err = ParseEdge(string(token))
 	return err

@@ -22,6 +22,7 @@ type Sink struct {
 	Events bool
 }
 
+// Send implements [kind.Sink].
 func (s *Sink) Send(ctx context.Context, b delivery.Batch) error {
 	items, err := Items(b, s.Events)
 	if err != nil {

@@ -77,6 +77,7 @@ func Open(t *testing.T, of kind.Kind, arn, endpoint string) kind.Sink {
 // Transport answers requests without a network.
 type Transport func(*http.Request) (*http.Response, error)
 
+// RoundTrip implements http.RoundTripper.
 func (f Transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Decode reads JSON.

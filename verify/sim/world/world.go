@@ -94,8 +94,10 @@ func (w *World) Ticks(steps ...time.Duration) { w.Run.Clock(&w.Now, nil, steps..
 // WrongClock is how far ahead of another clock one is wrong.
 const WrongClock = 5 * time.Minute
 
-// Ahead and Behind are how far a process's clock is from the run's at most, but for wrong ones.
-func (w *World) Ahead() time.Duration  { return w.most(1) }
+// Ahead is how far a process's clock is ahead of the run's at most, but for wrong ones.
+func (w *World) Ahead() time.Duration { return w.most(1) }
+
+// Behind is how far one is behind it.
 func (w *World) Behind() time.Duration { return w.most(-1) }
 
 func (w *World) most(sign time.Duration) (most time.Duration) {

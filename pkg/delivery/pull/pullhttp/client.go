@@ -258,6 +258,7 @@ func (c *Client) Queues(ctx context.Context,
 	return page, a.Next, nil
 }
 
+// Create implements [delivery.Claims].
 func (c *Client) Create(ctx context.Context, queue, consumer string) error {
 	body, err := json.Marshal(document{Queue: queue, Consumer: consumer})
 	if err != nil {
@@ -267,6 +268,7 @@ func (c *Client) Create(ctx context.Context, queue, consumer string) error {
 	return claimsError(c.api.Call(ctx, http.MethodPost, "/consumers", nil, body, &created))
 }
 
+// List implements [delivery.Claims].
 func (c *Client) List(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	query := url.Values{"queue": {r.Queue}, "consumer": {r.Consumer}}
 	for name, n := range map[string]int{"maxMessages": r.MaxMessages, "maxBytes": r.MaxBytes} {
@@ -296,15 +298,18 @@ func (c *Client) on(ctx context.Context, action string, h delivery.Held,
 	return c.call(ctx, http.MethodPatch, nil, d)
 }
 
+// Extend implements [delivery.Claims].
 func (c *Client) Extend(ctx context.Context, h delivery.Held,
 	lease time.Duration) (delivery.Answer, error) {
 	return c.on(ctx, "extend", h, document{LeaseSeconds: seconds(lease)})
 }
 
+// Prepare implements [delivery.Claims].
 func (c *Client) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 	return c.on(ctx, "prepare", h, document{})
 }
 
+// Commit implements [delivery.Claims].
 func (c *Client) Commit(ctx context.Context, h delivery.Held,
 	replies ...delivery.Reply) (delivery.Answer, error) {
 	text, err := reply.Encode(replies)
@@ -343,11 +348,13 @@ func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery
 	return done, next, err
 }
 
+// Abort implements [delivery.Claims].
 func (c *Client) Abort(ctx context.Context, h delivery.Held,
 	reason string) (delivery.Answer, error) {
 	return c.on(ctx, "abort", h, document{Reason: reason})
 }
 
+// Settle implements [delivery.Claims].
 func (c *Client) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome,
 	reason string, replies ...delivery.Reply) (delivery.Answer, error) {
 	text, err := reply.Encode(replies)

@@ -61,9 +61,11 @@ func (s *service) api() *httpapi.API {
 	}
 }
 
-// putAlias and urlAlias are the function's aliases that put, and do nothing else; the second is
-// behind its function URL.
-const putAlias, urlAlias = "put", "url"
+// putAlias is the function's alias that puts, and does nothing else.
+const putAlias = "put"
+
+// urlAlias is the function's alias behind its function URL, which puts as well.
+const urlAlias = "url"
 
 // isEvent reports whether a direct invoke's document is a raw event, or a list of them: where the
 // stack names the fields of raw events, and the caller names no operation beside the document. An

@@ -53,12 +53,7 @@ func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 			key, must = fromBase64(text),
 				fmt.Sprintf("%s and %d bytes or more in base64", signingPrefix, MinBytes)
 		case e == Hex:
-			must = fmt.Sprintf("%d bytes or more in hexadecimal digits", MinBytes)
-			if read, err := hex.DecodeString(text); err != nil {
-				key = nil // some of it was read
-			} else {
-				key = read
-			}
+			key, must = fromHex(text), fmt.Sprintf("%d bytes or more in hexadecimal digits", MinBytes)
 		case e == PublicKey:
 			key, must = publicKey(text), "a public key of the curve P-256, as DER in base64 or as PEM"
 		}
@@ -70,6 +65,15 @@ func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 		keys = append(keys, key)
 	}
 	return keys, nil
+}
+
+// fromHex is the key that digits stand for; nil where they are not hexadecimal.
+func fromHex(text string) []byte {
+	key, err := hex.DecodeString(text)
+	if err != nil {
+		return nil // some of it was read
+	}
+	return key
 }
 
 // fromBase64 is the key that a text stands for; nil where it is not base64.

@@ -28,7 +28,7 @@ func KillRandomly(rate float64, seed uint64) *Chaos {
 // is not hit.
 func (f *function) plan() <-chan time.Time {
 	c := f.service.config.Chaos
-	if c == nil {
+	if c == nil || c.rate == 0 {
 		return nil
 	}
 	c.mu.Lock()

@@ -130,9 +130,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 type inside struct{ *Sorter }
 
 // Inside are the steps of the sweep and of delivery one by one, for this module alone.
-func (s *Sorter) Inside(queuelog.Inside) inside {
-	return inside{s}
-} //nolint:revive // for this module alone
+func (s *Sorter) Inside(queuelog.Inside) inside { return inside{s} }
 
 // Defaults are the settings that a new queue gets.
 func (s *Sorter) Defaults() Settings { return s.defaults }

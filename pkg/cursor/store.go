@@ -33,9 +33,7 @@ type requests struct {
 
 // Requests are those of the tables one by one, for what looks after the sorter from within this
 // module: simulators, figures and tests.
-func (s *Store) Requests(queuelog.Inside) *requests {
-	return &s.requests
-} //nolint:revive // for this module alone
+func (s *Store) Requests(queuelog.Inside) *requests { return &s.requests }
 
 // NewDynamo returns the Store on these tables of DynamoDB. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) (*Store, error) {

@@ -12,9 +12,7 @@ import (
 type inside struct{ *Deliverer }
 
 // Inside is what only this module's own functions do with the Deliverer.
-func (d *Deliverer) Inside(request.Inside) inside {
-	return inside{d}
-} //nolint:revive // for this module alone
+func (d *Deliverer) Inside(request.Inside) inside { return inside{d} }
 
 // Health reads what is known of the sink of a consumer's name, as it was within the last second:
 // half a read unit.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -375,7 +376,8 @@ func (d inside) Audit(ctx context.Context,
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, "", err
 	}
-	if after >= ids { // DynamoDB refuses a key that is not of the range
+	// DynamoDB refuses a key that cannot be one, or is not of the range.
+	if len(after) > maxOperationKey || !utf8.ValidString(after) || after >= ids {
 		return nil, "", invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
 	}
 	page, next, err = d.store.Audit(ctx, queue, after)

@@ -37,9 +37,7 @@ type requests struct {
 }
 
 // Requests are those to the tables, past a Deliverer.
-func (s *Store) Requests(request.Inside) *requests {
-	return &s.requests
-} //nolint:revive // for this module alone
+func (s *Store) Requests(request.Inside) *requests { return &s.requests }
 
 // NewDynamo returns the store on DynamoDB. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) *Store {

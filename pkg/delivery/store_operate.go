@@ -175,8 +175,8 @@ func (o Operation) asksFor(other Operation) bool {
 		o.Reason == other.Reason && maps.Equal(o.Request, other.Request)
 }
 
-// auditPage is the most operations of a page.
-const auditPage = 100
+// auditPage is the most operations of a page, maxOperationKey the most bytes of an operation's key.
+const auditPage, maxOperationKey = 100, 1024
 
 // Audit reads what operators did to the queue's consumers, the latest first: 1 read unit for each 4
 // KB. next is empty after the last page. One that cannot be read is left out: the error is then

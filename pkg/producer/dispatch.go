@@ -175,11 +175,7 @@ func (p *Producer) goOn(c *call, judged judgement) {
 			continue
 		}
 		next := of[first].position + 1
-		goes := part.queue.has(next)
-		for n, f := range part.messages {
-			goes = goes || f.seq == next && (of[n].fate == repeat || of[n].fate == aside)
-		}
-		if !goes {
+		if !part.queue.has(next) && !part.repeats(of, next) {
 			continue
 		}
 		for n := range of {
@@ -188,6 +184,16 @@ func (p *Producer) goOn(c *call, judged judgement) {
 			}
 		}
 	}
+}
+
+// repeats reports whether the message of a seq goes again.
+func (p part) repeats(of []verdict, seq int64) bool {
+	for n, f := range p.messages {
+		if f.seq == seq && (of[n].fate == repeat || of[n].fate == aside) {
+			return true
+		}
+	}
+	return false
 }
 
 // body is the request's. It is used once: a transport may read it behind the answer.

@@ -153,6 +153,9 @@ func counted(ctx context.Context, db *dynamodb.Client, table, tag string) map[st
 		}
 		check.Must(attributevalue.UnmarshalListOfMaps(check.Get(pages.NextPage(ctx)).Items, &page))
 		for _, it := range page {
+			if it.Word == "" || len(it.Edges) == 0 {
+				check.Must(fmt.Errorf("%s has a count without a word or edges", tag))
+			}
 			counts[it.Word] = len(it.Edges)
 		}
 	}

@@ -111,7 +111,9 @@ func TestWhy(t *testing.T) {
 	}
 	for consumers, want := range map[string]string{
 		`[{"consumer":"a","state":"ok"}]`: "orders: ok: all messages up to 48 are delivered to 1 consumer\n",
-		`[]`:                              "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n",
+		`[{"consumer":"a","state":"ok","lag":3},{"consumer":"b","state":"ok","lag":0},{"consumer":"c","state":"ok","lag":48}]`: "orders: ok: of the messages up to 48, these are under way: " +
+			"3 to a, 48 to c; `streamsort consumer` shows them\n",
+		`[]`: "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n",
 	} {
 		url := answers(t, map[string]string{"/queues": failing["/queues"],
 			"/consumers": `{"consumers":` + consumers + `}`})

@@ -44,11 +44,15 @@ func (c *whyCommand) Run(s *session) error {
 	}
 	none := fmt.Sprintf("%s: ok: all messages up to %d are delivered to %s", q.Queue, q.Position,
 		count(len(consumers), "consumer", "consumers"))
+	var underWay []string
 	for _, it := range consumers {
 		if it.Lag != nil && *it.Lag > 0 {
-			none = fmt.Sprintf("%s: ok: %d of %d messages are under way to %s; `streamsort consumer` shows them",
-				q.Queue, *it.Lag, q.Position, it.Consumer)
+			underWay = append(underWay, fmt.Sprintf("%d to %s", *it.Lag, it.Consumer))
 		}
+	}
+	if len(underWay) > 0 {
+		none = fmt.Sprintf("%s: ok: of the messages up to %d, these are under way: %s; `streamsort consumer` shows them",
+			q.Queue, q.Position, strings.Join(underWay, ", "))
 	}
 	if len(consumers) == 0 {
 		none = fmt.Sprintf("%s: ok: it has all messages up to %d, and no consumer; `streamsort consumer create` makes one", q.Queue, q.Position)

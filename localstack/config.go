@@ -18,7 +18,7 @@ type Config struct {
 	// (template.ReadFile); the project's own one where empty. A template may import what another
 	// one exports.
 	Templates []string
-	// Consumers are what the project's own stack delivers to, without a template that says so.
+	// Consumers are what the stack's process delivers to, in place of those that a template names.
 	Consumers []Consumer
 	// Parameters are values of the templates' parameters, by name.
 	Parameters map[string]string
@@ -97,10 +97,6 @@ func (c Config) withDefaults() Config {
 
 func (c Config) check() error {
 	var errs []error
-	if len(c.Templates) > 0 && len(c.Consumers) > 0 {
-		errs = append(errs,
-			errors.New("config.Consumers are for the project's own template: leave Templates empty"))
-	}
 	if c.Port < 0 || c.Port > 65535 {
 		errs = append(errs, fmt.Errorf("config.Port must be from 0 to 65535, not %d", c.Port))
 	}

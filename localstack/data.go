@@ -20,7 +20,11 @@ func lockData(config *Config) (*os.File, error) {
 	}
 	lock, err := lockFolder(config.Data, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("%s is in use by another local stack", config.Data)
+		return nil, fmt.Errorf("the data folder %s is in use by another local stack: end that one, or name another folder",
+			config.Data)
+	}
+	if err != nil {
+		err = fmt.Errorf("the data folder must be one that can be created: %w", err)
 	}
 	return lock, err
 }

@@ -16,15 +16,17 @@ import (
 var ownTemplates embed.FS
 
 // own has the project's own template run where no other does, and its functions know the Consumers.
-func (c *Config) own() error {
-	if len(c.Templates) > 0 {
-		return nil
+func (c *Config) own() (err error) {
+	if len(c.Templates) == 0 {
+		path, err := c.ownTemplate()
+		if err != nil {
+			return err
+		}
+		c.Templates = []string{path}
 	}
-	path, err := c.ownTemplate()
-	if err == nil && len(c.Consumers) > 0 {
+	if len(c.Consumers) > 0 {
 		c.Env, err = consumersEnv(c.Env, c.Consumers)
 	}
-	c.Templates = []string{path}
 	return err
 }
 

@@ -44,9 +44,8 @@ func (c *contextAdd) Run(s *session) error {
 		if added, err = s.deployed(c.Stack); err != nil {
 			return err
 		}
-	} else if u, err := url.Parse(added.URL); err != nil || u.Host == "" ||
-		u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return usageError(fmt.Sprintf("--url is %q: it must be like https://ID.execute-api.REGION.amazonaws.com, with no password in it", added.URL))
+	} else if err := checkURL(added.URL); err != nil {
+		return err
 	}
 	if err := changePlaces(func(all *places) error {
 		all.Contexts[c.Name] = added
@@ -260,6 +259,14 @@ const (
 	localContext = "local"                 // that of the stack that runs here
 )
 
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return usageError(fmt.Sprintf("--url (STREAMSORT_URL) is %q: it must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com, with no password in it", text))
+	}
+	return nil
+}
+
 // place is the one that the flags mean: an address, else a context that is named, else the one that
 // is in use, else the stack that runs here.
 func (c *commands) place(given place) (place, error) {
@@ -267,7 +274,7 @@ func (c *commands) place(given place) (place, error) {
 		return given, usageError("--url (STREAMSORT_URL) and --context (STREAMSORT_CONTEXT) are both given: each says where the API is")
 	}
 	if c.URL != "" {
-		return given, nil
+		return given, checkURL(c.URL)
 	}
 	all, err := readPlaces()
 	name := cmp.Or(c.Context, all.Current)

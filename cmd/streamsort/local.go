@@ -23,8 +23,6 @@ type localCommand struct {
 // Validate implements the check of flags that kong makes.
 func (c *localCommand) Validate() error {
 	switch {
-	case len(c.Consumer) > 0 && len(c.Template) > 0:
-		return usageError("--consumer is for the project's own stack: without --template")
 	case c.Port < 0 || c.Port > 65535:
 		return usageError(fmt.Sprintf("--port must be from 0 to 65535, not %d", c.Port))
 	case !(c.Kill >= 0 && c.Kill <= 1):

@@ -56,7 +56,7 @@ func TestUsage(t *testing.T) {
 		{"skip q@1 c --run x --reason r", "are for many consumers: without a queue"},
 		{"skip q c --reason r", `"q" must be QUEUE@SEQ`},
 		{"--sign --token a.b.c queue q", "--sign and --token are both given"},
-		{"local --consumer a=b --template main.go", "--consumer is for the project's own stack: without --template"},
+		{"--url foo queue q", `--url (STREAMSORT_URL) is "foo": it must be like http`},
 		{"local --prefix shop/", "--prefix: there is no --consumer to read the queues"},
 		{"local --consumer a=http://x/ --prefix b=shop/", "--prefix: there is no --consumer b"},
 		{"local --consumer a=http://x/ --prefix a=shop/ --prefix a=bank/", "--prefix: a=bank/ is a second one, and a consumer has one: give a shorter one, or another --consumer"},

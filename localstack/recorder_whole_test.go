@@ -70,6 +70,13 @@ func (r *recorder) forward(t *testing.T, address string) {
 	r.target = target
 }
 
+// has reports whether a use was noted.
+func (r *recorder) has(u use) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.used[u]
+}
+
 func (r *recorder) note(request *http.Request, body []byte) {
 	_, function, _ := strings.Cut(request.Header.Get("Authorization"), "Credential=")
 	function, _, _ = strings.Cut(function, "/")

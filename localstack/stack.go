@@ -161,7 +161,8 @@ func (s *Stack) startDatabase(ctx context.Context) error {
 	if s.server, err = startServer(ctx, s.config); err != nil {
 		return err
 	}
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.server.Endpoint})
+	// A server that has just started may be slow to make a table.
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.server.Endpoint, MaxAttempts: 10})
 	if err != nil {
 		return err
 	}

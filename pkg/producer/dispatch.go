@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 )
@@ -142,6 +143,9 @@ func (p *Producer) request(c *call) {
 	cancel()
 	took := time.Since(began)
 	judged := judge(c, a, err)
+	if judged.again != nil {
+		p.complain(judged.again)
+	}
 	p.goOn(c, judged)
 	for i, f := range c.all() {
 		switch v := judged.of[i]; v.fate {
@@ -158,6 +162,17 @@ func (p *Producer) request(c *call) {
 		}
 	}
 	p.finish(c, judged, took)
+}
+
+// complain logs, once a minute, why requests fail that are made again: without a time to give up, a
+// wrong address looks like one that is slow.
+func (p *Producer) complain(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := time.Now(); p.complained.IsZero() || now.Sub(p.complained) >= time.Minute {
+		p.complained = now
+		slog.Warn("messages are sent again until the API takes them", "error", err)
+	}
 }
 
 // goOn has messages that are ahead go again, behind the one that is next in their queue, where this

@@ -37,6 +37,8 @@ type judgement struct {
 	of []verdict
 	// least is how long its queues wait at least.
 	least time.Duration
+	// again is why all of it is made again; nil where some were answered for.
+	again error
 	// troubled: what went wrong may be one queue's fault, so those that wait go alone. split: the
 	// request is refused as a whole and nobody knows for which message, so it goes in smaller
 	// parts.
@@ -62,6 +64,7 @@ func judge(c *call, a Answer, err error) judgement {
 
 // repeatAll has all messages sent again after a wait.
 func (j *judgement) repeatAll(err error) {
+	j.again = err
 	for i := range j.of {
 		j.of[i] = verdict{err: err, wait: true}
 	}

@@ -38,6 +38,8 @@ type Producer struct {
 	bytes    int64
 	// epochs are those with messages that are not answered for; the last one is open.
 	epochs []*epoch
+	// complained is when it was logged last why requests are made again.
+	complained time.Time
 }
 
 // epoch are the messages between two calls of Flush.

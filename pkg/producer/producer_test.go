@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -255,6 +256,28 @@ func TestGiveUp(t *testing.T) {
 			_ = p.Close(over)
 		})
 	}
+}
+
+// away is an API that nobody answers for.
+type away struct{}
+
+func (away) Put(context.Context, []byte) (producer.Answer, error) {
+	return producer.Answer{}, errors.New("no such host")
+}
+
+// TestComplains: a log says why requests are made again, once a minute.
+func TestComplains(t *testing.T) {
+	var log strings.Builder
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	synctest.Test(t, func(t *testing.T) {
+		p := newProducer(t, away{}, &producer.Options{GiveUpAfter: 150 * time.Second})
+		_, err := send(t, p, numbered("a", 1))[0].Wait(t.Context())
+		check.Fails(t, err, producer.ErrGaveUp)
+		_ = p.Close(t.Context())
+	})
+	check.Is(t, strings.Count(log.String(), "no such host"), 3, log.String())
 }
 
 // TestClose: what is there is sent at once, nothing more is taken, and a caller that waits for room

@@ -89,7 +89,7 @@ func (c *Consumer) function(what string) error {
 		}
 		return nil
 	case runtimes[ending] == "":
-		return fmt.Errorf("%s is of no language that is run here: its name must end in .py, .mjs, .js or .cjs", path)
+		return fmt.Errorf("%s is of no language that is run here: its name must end in .py, .mjs, .js or .cjs, and of a Go program its folder is named", path)
 	}
 	if !named {
 		handler = "handler"

@@ -115,7 +115,11 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 		if other := s.otherOf("consumer", m.Named, client.Query("limit", "100")); other != "" {
 			fmt.Fprintf(s.errOut, "did you mean --consumer %s?\n", printable.Text(other))
 		}
-		return s.print(p, "%s: no consumer is like that, and nothing is done\n", action)
+		kind := "consumer"
+		if request.State != "" {
+			kind = "consumer in the state " + request.State // --state names another
+		}
+		return s.print(p, "%s: no %s is like that, and nothing is done\n", action, kind)
 	}
 	when := "would be done to %s, %d a second, and is not done yet"
 	if m.Yes {

@@ -36,7 +36,7 @@ func (c consumer) clauses(clock clock) string {
 			say("at %d to %d, deferred, claim %s %s, chain %s", claim.From, claim.To,
 				claim.Token, lease, claim.Chain)
 		default:
-			say("at %d to %d, lease %s", claim.From, claim.To, lease)
+			say("at %d to %d, claim %s, lease %s", claim.From, claim.To, claim.Token, lease)
 		}
 	}
 	if c.Blocked != nil {

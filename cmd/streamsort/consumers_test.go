@@ -21,7 +21,7 @@ func TestStateOfAConsumer(t *testing.T) {
 		`{"state":"ok"}`: "",
 		`{"state":"ok","sink":{"failingSince":"2026-01-01T00:00:00Z","takenAt":"2026-01-01T00:00:00Z"}}`:                                                 "",
 		`{"state":"catching-up","starting":true,"waiting":{"seq":7,"since":"2026-01-01T00:00:00Z","ageSeconds":60}}`:                                     ": finding its place; 7 waits for 1m0s",
-		`{"state":"ok","attempt":1,"claim":{"state":"STARTED","token":"4-x","from":7,"to":"9007199254740993","leaseUntil":"2026-01-01T00:00:00Z"}}`:      ": at 7 to 9007199254740993, lease ended at 2026-01-01T00:00:00Z; attempt 1",
+		`{"state":"ok","attempt":1,"claim":{"state":"STARTED","token":"4-x","from":7,"to":"9007199254740993","leaseUntil":"2026-01-01T00:00:00Z"}}`:      ": at 7 to 9007199254740993, claim 4-x, lease ended at 2026-01-01T00:00:00Z; attempt 1",
 		`{"state":"ok","claim":{"state":"SENDING","token":"4-x","from":7,"to":9,"leaseUntil":"2026-01-01T00:00:00Z","deferred":true,"chain":"d/y/4-x"}}`: ": at 7 to 9, deferred, claim 4-x ended at 2026-01-01T00:00:00Z, chain d/y/4-x",
 		`{"state":"blocked","attempt":5,"blocked":{"seq":7,"since":"2026-01-01T00:00:00Z","ageSeconds":90.4},"error":"no account"}`:                      ": blocked on 7 for 1m30s; attempt 5; failed: no account",
 		`{"state":"retrying","attempt":2,"error":"no answer","nextTry":"2026-01-01T00:00:10Z"}`:                                                          ": attempt 2; failed: no answer; next try at 2026-01-01T00:00:10Z",
@@ -111,8 +111,8 @@ func TestWhy(t *testing.T) {
 	}
 	for consumers, want := range map[string]string{
 		`[{"consumer":"a","state":"ok"}]`: "orders: ok: all messages up to 48 are delivered to 1 consumer\n",
-		`[{"consumer":"a","state":"ok","lag":3},{"consumer":"b","state":"ok","lag":0},{"consumer":"c","state":"ok","lag":48}]`: "orders: ok: of the messages up to 48, these are under way: " +
-			"3 to a, 48 to c; `streamsort consumer` shows them\n",
+		`[{"consumer":"a","state":"ok","lag":3},{"consumer":"b","state":"ok","lag":0},{"consumer":"c","state":"ok","lag":48}]`: "orders: ok: in order up to 48; 3 messages are on the way to a, " +
+			"48 messages are on the way to c; `streamsort consumer` shows them\n",
 		`[]`: "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n",
 	} {
 		url := answers(t, map[string]string{"/queues": failing["/queues"],

@@ -36,15 +36,17 @@ func withoutBus(env map[string]string) map[string]string {
 // register makes the context of a local stack, until it is forgotten: local, or, where that is of
 // another stack that runs, local-PORT. One with the stack's own URL is of a stack that was killed.
 func register(p place) (name string, forget func(), err error) {
-	all, err := readPlaces()
+	name = localContext
+	err = changePlaces(func(all *places) error {
+		if old := all.Contexts[name]; old.URL != p.URL && runs(old) {
+			name += "-" + p.URL[strings.LastIndexByte(p.URL, ':')+1:]
+		}
+		all.Contexts[name] = p
+		return nil
+	})
 	if err != nil {
 		return "", func() {}, err
 	}
-	name = localContext
-	if old := all.Contexts[name]; old.URL != p.URL && runs(old) {
-		name += "-" + p.URL[strings.LastIndexByte(p.URL, ':')+1:]
-	}
-	all.Contexts[name] = p
 	return name, func() {
 		_ = changePlaces(func(now *places) error { // the next stack replaces what stays
 			if now.Contexts[name].URL == p.URL {
@@ -52,7 +54,7 @@ func register(p place) (name string, forget func(), err error) {
 			}
 			return nil
 		})
-	}, all.write()
+	}, nil
 }
 
 // runs reports whether a local stack answers.

@@ -47,11 +47,12 @@ func (c *whyCommand) Run(s *session) error {
 	var underWay []string
 	for _, it := range consumers {
 		if it.Lag != nil && *it.Lag > 0 {
-			underWay = append(underWay, fmt.Sprintf("%d to %s", *it.Lag, it.Consumer))
+			underWay = append(underWay,
+				fmt.Sprintf("%s on the way to %s", count(int64(*it.Lag), "message is", "messages are"), it.Consumer))
 		}
 	}
 	if len(underWay) > 0 {
-		none = fmt.Sprintf("%s: ok: of the messages up to %d, these are under way: %s; `streamsort consumer` shows them",
+		none = fmt.Sprintf("%s: ok: in order up to %d; %s; `streamsort consumer` shows them",
 			q.Queue, q.Position, strings.Join(underWay, ", "))
 	}
 	if len(consumers) == 0 {

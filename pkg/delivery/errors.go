@@ -39,9 +39,9 @@ func (e *RefusedError) Error() string { return e.why }
 
 // The refusals that say nothing more.
 var (
-	errNotBlocked     = refusal("not-blocked", "the message at the consumer's head did not fail")
+	errNotBlocked     = refusal("not-blocked", "the message at the consumer's head did not fail, or not since its redrive: look again after its next failure")
 	errQuarantined    = refusal("quarantined", "the consumer has a claim in quarantine")
-	errNotQuarantined = refusal("not-quarantined", "no such claim is in quarantine")
+	errNotQuarantined = refusal("not-quarantined", "no such claim is in quarantine: a process of the consumer settles one in doubt, or it goes there after settleWithin")
 	errIDTaken        = refusal("id-taken", "the id is that of another operation")
 	errOutran         = refusal("outran", "the consumer was changed meanwhile")
 	errFull           = refusal("full", "a queue that the replies go to is full")

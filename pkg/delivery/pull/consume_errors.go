@@ -19,8 +19,12 @@ type RestoredError struct {
 }
 
 func (e *RestoredError) Error() string {
-	return fmt.Sprintf("the database knows the claims of consumer %q of queue %q up to number %d, and number %d was committed in it: it was restored from an older backup",
-		e.Consumer, e.Queue, e.Last, e.Committed)
+	why := "it was restored from an older backup"
+	if e.Last == 0 {
+		why = "it is another database, or has another name of the stack, or was restored"
+	}
+	return fmt.Sprintf("the database knows the claims of consumer %q of queue %q up to number %d, and number %d was committed in it: %s; docs/how-to/restore.md says what to type",
+		e.Consumer, e.Queue, e.Last, e.Committed, why)
 }
 
 // AheadError says that a batch was committed in a database before: the tables of the delivery were
@@ -34,7 +38,7 @@ type AheadError struct {
 }
 
 func (e *AheadError) Error() string {
-	return fmt.Sprintf("the database has what consumer %q of queue %q was handed up to %d, and it is handed %d again: the tables were restored from an older backup, or the consumer was recreated",
+	return fmt.Sprintf("the database has what consumer %q of queue %q was handed up to %d, and it is handed %d again: the tables were restored from an older backup, or the consumer was recreated; docs/how-to/restore.md says what to type",
 		e.Consumer, e.Queue, e.To, e.From+1)
 }
 

@@ -11,11 +11,6 @@
 //	                                    the list
 //	go run ./verify/mutant -clauses   no planted bugs: each clause of the stores'
 //	                                    requests left out, one at a time
-//	go run ./verify/mutant -pkg ./pkg/xorack
-//	                                  no planted bugs: what operators ([finder]) change in
-//	                                    a package that deploys
-//
-// With -changed operators change the functions that changed, too, in half of the time.
 package main
 
 import (
@@ -34,6 +29,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // mutant is a planted bug.
@@ -114,11 +111,6 @@ func run(arguments []string, base string, out io.Writer) error {
 	changed := flags.Bool("changed", false, "only bugs that a change since BASE can concern")
 	only := flags.String("only", "", "only bugs whose name has this text")
 	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
-	pkg := flags.String("pkg", "",
-		"the operators' mutants of a package instead; tonight: another one each day")
-	by := flags.String("by", "", "with -pkg: judged by the tests of this folder alone")
-	sample := flags.Int("sample", 0, "with -pkg: so many, chosen by their names")
-	update := flags.Bool("update", false, "with -pkg: write how many were killed")
 	folder := flags.String("in", "", "only bugs planted in this folder")
 	most := flags.Duration("for", 24*time.Hour,
 		"begin none after this time: what is left out is counted")
@@ -133,18 +125,8 @@ func run(arguments []string, base string, out io.Writer) error {
 		return clauseMutants(root, *folder, out)
 	}
 	began := time.Now()
-	if *pkg != "" {
-		c := chosen{by: strings.TrimPrefix(*by, "./"), sample: *sample, until: began.Add(*most)}
-		if *only != "" {
-			c.in = func(s site) bool { return strings.Contains(s.name, *only) }
-		}
-		return tryPackage(root, *pkg, c, *update, out)
-	}
 	list := mutants()
 	if *changed {
-		if err := tryChanged(root, base, began.Add(*most/2), out); err != nil {
-			return err
-		}
 		if list, err = inChanged(root, base, list); err != nil {
 			return err
 		}
@@ -207,6 +189,16 @@ func tryAll(root string, all []mutant, until time.Time, out io.Writer) error {
 		return fmt.Errorf("not caught: %s", strings.Join(failed, "; "))
 	}
 	return nil
+}
+
+// sideBySide does things, so many as there are workers at once.
+func sideBySide(n int, do func(i int) error) error {
+	var things errgroup.Group
+	things.SetLimit(workers)
+	for i := range n {
+		things.Go(func() error { return do(i) })
+	}
+	return things.Wait()
 }
 
 func line(m mutant, by string, err error, took time.Duration) string {

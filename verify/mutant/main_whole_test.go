@@ -65,21 +65,6 @@ func module(t *testing.T) string {
 	return root
 }
 
-// TestSwitchedMutants are killed or survive, in a package that is built once.
-func TestSwitchedMutants(t *testing.T) {
-	root := module(t)
-	text := "package p\n\nfunc one() int {\n\tif n := 1; n > 0 || n < -9 {\n\t\treturn n\n\t}\n\treturn 2\n}\n"
-	check.OK(t, os.WriteFile(filepath.Join(root, "p", "one.go"), []byte(text), 0o600))
-	var out bytes.Buffer
-	alike := map[string]string{"p one: boundary: n < -9": "it is never that low"}
-	got, err := operate(root, "p", chosen{until: time.Now().Add(time.Hour)}, alike, &out)
-	want := "GREEN  p one: always: n > 0 || n < -9\nUNSEEN p one: drop term: n < -9\nGREEN  p one: boundary: n > 0\n"
-	check.That(t, err == nil && got == (tally{1, 4}) && strings.HasPrefix(out.String(), want),
-		"%+v, %v, said:\n%s\nwant\n%s", got, err, out.String(), want)
-	_, err = operate(root, "p", chosen{}, map[string]string{"p none": "gone"}, &out)
-	check.That(t, err != nil && strings.Contains(err.Error(), "p none"), "%v", err)
-}
-
 // TestEveryMutantCompiles where it is planted.
 func TestEveryMutantCompiles(t *testing.T) {
 	root, err := moduleFolder()

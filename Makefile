@@ -132,13 +132,11 @@ export SHORT SUITE
 verify: deps $(if $(filter deploy,$(S)),infra/cdk/$(INSTALLED)) $(if $(filter incident,$(S)),$(INSTALL_BROWSER)) ## run scenarios (S=soak), or list them
 	@$(LOCAL_RUN) ./verify/robust $(S)
 
-# CHANGED=1: of what changed, and what operators make of it. FOR=3m: what can be begun in this
-# time. CLAUSES=1: each clause of the stores' requests. PKG=./pkg/xorack: what operators make of a
-# package, BY=./verify/sim/xoracksim SAMPLE=60 UPDATE=1.
+# CHANGED=1: of what changed. FOR=3m: what can be begun in this time. CLAUSES=1: each clause of the
+# stores' requests.
 .PHONY: mutants
 mutants: ## plant bugs that tests must catch
-	@$(GO) run ./verify/mutant $(if $(CHANGED),-changed) $(if $(FOR),-for $(FOR)) $(if $(CLAUSES),-clauses) \
-		$(if $(PKG),-pkg $(PKG)) $(if $(BY),-by $(BY)) $(if $(SAMPLE),-sample $(SAMPLE)) $(if $(PKG),$(if $(UPDATE),-update))
+	@$(GO) run ./verify/mutant $(if $(CHANGED),-changed) $(if $(FOR),-for $(FOR)) $(if $(CLAUSES),-clauses)
 
 ## Measure
 # ONLY=counts: what is the same in every run. ONLY=function|queue|latency: one table.

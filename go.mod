@@ -45,7 +45,6 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/mod v0.38.0
 	golang.org/x/sync v0.24.0
-	golang.org/x/tools v0.48.0
 	modernc.org/sqlite v1.44.0
 	pgregory.net/rapid v1.3.0
 )
@@ -102,6 +101,7 @@ require (
 	golang.org/x/image v0.45.0 // indirect
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
+	golang.org/x/tools v0.48.0 // indirect
 	modernc.org/libc v1.67.4 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect

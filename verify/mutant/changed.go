@@ -11,44 +11,27 @@ import (
 
 // inChanged leaves the mutants in whose folder, or that of their tests, something was changed,
 // added or deleted since the base; all where it was here. What is not committed counts as well.
-func inChanged(root, base string, all []mutant) ([]mutant, error) {
-	base, err := theBase(root, base)
-	if err != nil || base == "" {
-		return all, err
+//
+// The base that is not asked for is where this branch left origin/main, else the commit before. In
+// a clone of one commit everything is new.
+func inChanged(root, asked string, all []mutant) ([]mutant, error) {
+	base := asked
+	if base == "" {
+		base = "HEAD~1"
+		if left, err := output(root, "git", "merge-base", base, "origin/main"); err == nil {
+			base = strings.TrimSpace(left)
+		}
 	}
 	folders, err := changedFolders(root, base)
-	if err != nil || folders["verify/mutant"] {
-		return all, err
+	switch {
+	case err != nil && asked != "":
+		return nil, fmt.Errorf("BASE=%s: %w", asked, err)
+	case err != nil || folders["verify/mutant"]:
+		return all, nil
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+	return slices.DeleteFunc(all, func(m mutant) bool {
 		return !folders[m.folder] && !folders[strings.TrimPrefix(m.caught.folder, "./")]
 	}), nil
-}
-
-// theBase is the commit to compare with: the one that is asked for, else where this branch left
-// origin/main, else the commit before. It is empty without one, as in a clone of one commit: then
-// everything is new.
-func theBase(root, asked string) (string, error) {
-	if asked != "" {
-		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet",
-			asked+"^{commit}"); err != nil {
-			return "", fmt.Errorf("BASE=%s: no such commit: %w", asked, err)
-		}
-		return asked, nil
-	}
-	head, err := output(root, "git", "rev-parse", "HEAD")
-	if err != nil {
-		return "", err
-	}
-	left, err := output(root, "git", "merge-base", "HEAD", "origin/main")
-	if err != nil || left == head {
-		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet",
-			"HEAD~1^{commit}"); err != nil {
-			return "", nil
-		}
-		return "HEAD~1", nil
-	}
-	return strings.TrimSpace(left), nil
 }
 
 // changedFolders are the folders, from the root, of all files that differ from the base, a

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
@@ -116,20 +114,4 @@ func TestChangedFilesChooseTheMutants(t *testing.T) {
 	check.Is(t, r.chosen(""), "p, q, p by q")
 	_, err := inChanged(r.root, "nonsense", nil)
 	check.That(t, err != nil && strings.Contains(err.Error(), "BASE=nonsense"), "%v", err)
-}
-
-// TestLinesBrokenAnew: of a changed file only the lines whose text differs count, and a test's not.
-func TestLinesBrokenAnew(t *testing.T) {
-	r := newRepository(t)
-	r.write("p/p.go", "package p\n\nfunc p(a int, b int) {\n\tprintln(a)\n}\n\nvar a = 1\n")
-	r.write("q/q.go", "package q\n\nvar a, b = 1, 2\n")
-	base := r.commit("two")
-	r.write("p/p.go", "package p\n\nfunc p(a int,\n\tb int) {\n\tprintln(b)\n}\n\nvar a = 1\n")
-	r.write("p/p_test.go", "package p\n\nvar b = 1\n")
-	r.write("q/q.go", "package q\n\nvar a, b = 1,\n\t2\n\nvar c = 3\n")
-	got := check.Get(changedLines(r.root, base))
-	check.Is(t, cmp.Diff(map[string][]int{"p/p.go": {3, 4, 5}, "q/q.go": {3, 4, 5, 6}}, got), "")
-	r.write("p/p.go", "package p\n\nfunc p(a int,\n\tb int) {\n\tprintln(a)\n}\n\nvar a = 2\n")
-	r.write("q/q.go", "package q\n\nvar a, b = 1,\n\t2\n")
-	check.Is(t, cmp.Diff(map[string][]int{"p/p.go": {8}}, check.Get(changedLines(r.root, base))), "")
 }

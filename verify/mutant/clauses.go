@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/streamsort/streamsort/internal/dev/clause"
 )
 
@@ -28,42 +30,38 @@ type store struct {
 // are built once. It prints those that nothing catches, and those that something does catch though
 // they are said to change nothing.
 func clauseMutants(root, only string, out io.Writer) error {
-	scratch, err := os.MkdirTemp("", "clauses")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	var wrong []string
-	dropped, began := 0, time.Now()
+	dropped, wrong, began := 0, 0, time.Now()
 	for _, s := range stores {
 		if only != "" && s.folder != only {
 			continue
 		}
-		clauses, names, err := s.try(root, scratch, out)
+		clauses, lines, err := s.try(root)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.folder, err)
 		}
-		dropped += clauses
-		for _, name := range names {
-			wrong = append(wrong, s.folder+": "+name)
+		dropped, wrong = dropped+clauses, wrong+len(lines)
+		for _, line := range slices.Sorted(slices.Values(lines)) {
+			fmt.Fprintf(out, "%s: %s\n", s.folder, line)
 		}
 	}
-	fmt.Fprintf(out, "%d clauses dropped in %.0f s, %d not as they should be\n", dropped,
-		time.Since(began).Seconds(), len(wrong))
-	if len(wrong) > 0 {
-		return fmt.Errorf("not caught, or said to change nothing and caught:\n%s",
-			strings.Join(wrong, "\n"))
+	fmt.Fprintf(out, "%d clauses dropped in %.0f s\n", dropped, time.Since(began).Seconds())
+	if wrong > 0 {
+		return fmt.Errorf("%d not caught, or said to change nothing and caught", wrong)
 	}
 	return nil
 }
 
-// try drops each of the store's clauses. It returns how many there are, and those that are not
-// caught, or are caught and should not be.
-func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
+// try drops each of the store's clauses. It returns how many there are, and a line for each that
+// is not caught, or is caught and should not be.
+func (s store) try(root string) (clauses int, wrong []string, err error) {
+	scratch, err := os.MkdirTemp("", "clauses")
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
 	tests := make([]built, len(s.tests))
 	for i, t := range s.tests {
-		var err error
-		binary := filepath.Join(scratch, strings.ReplaceAll(t.folder, "/", "-"))
+		binary := filepath.Join(scratch, fmt.Sprint("test", i))
 		if tests[i], err = t.build(root, binary, quickLimit); err != nil {
 			return 0, nil, err
 		}
@@ -77,35 +75,37 @@ func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 		return 0, nil, err
 	}
 	names := strings.Split(strings.TrimSpace(string(text)), "\n")
-	_ = os.Remove(record)
 	for name := range s.alike {
 		if !slices.Contains(names, name) {
 			return 0, nil, fmt.Errorf("no request has the clause %q, which is said to change nothing", name)
 		}
 	}
-	wrong, err := s.dropEach(names, tests, out)
+	wrong, err = s.dropEach(names, tests)
 	return len(names), wrong, err
 }
 
 // dropEach runs the tests without each of the clauses.
-func (s store) dropEach(names []string, tests []built, out io.Writer) (wrong []string, err error) {
+func (s store) dropEach(names []string, tests []built) (wrong []string, err error) {
+	var tries errgroup.Group
+	tries.SetLimit(workers)
 	var mu sync.Mutex
-	err = sideBySide(len(names), func(i int) error {
-		by := ""
-		for k := 0; k < len(tests) && by == ""; k++ {
-			var err error
-			if by, err = tests[k](clause.Dropped + "=" + names[i]); err != nil {
-				return err
+	for _, name := range names {
+		tries.Go(func() error {
+			by := ""
+			for k := 0; k < len(tests) && by == ""; k++ {
+				var err error
+				if by, err = tests[k](clause.Dropped + "=" + name); err != nil {
+					return err
+				}
 			}
-		}
-		if _, alike := s.alike[names[i]]; alike != (by == "") {
-			mu.Lock()
-			defer mu.Unlock()
-			wrong = append(wrong, names[i])
-			fmt.Fprintf(out, "%-6s %s\n", cmp.Or(by, "GREEN"), names[i])
-		}
-		return nil
-	})
-	slices.Sort(wrong)
+			if _, alike := s.alike[name]; alike != (by == "") {
+				mu.Lock()
+				defer mu.Unlock()
+				wrong = append(wrong, fmt.Sprintf("%-6s %s", cmp.Or(by, "GREEN"), name))
+			}
+			return nil
+		})
+	}
+	err = tries.Wait()
 	return wrong, err
 }

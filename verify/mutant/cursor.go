@@ -10,6 +10,15 @@ func cursorTest(pattern string) test { return test{"./pkg/cursor", pattern} }
 
 // sorterMutants are bugs in the sorter: in moves, gaps, pieces, and in where a queue starts.
 var sorterMutants = []mutant{
+	bug("own move not recognised (V2)", sorterFolder, cursorSuite.trace("V2"),
+		"advance.go", "if !moved && cur.Position != over.To {", "if !moved {"),
+	bug("no look before the put (V7)", sorterFolder, cursorSuite.trace("V7"),
+		"put.go", "case m.Seq <= cur.Position:", "case false:"),
+	bug("retention eats what is parked (V8)", sorterFolder, cursorSuite.trace("V8"),
+		"retention.go", "if s.retention == 0 {", "if true {"),
+	bug("full from memory (V11)", sorterFolder, cursorSuite.trace("V11"),
+		"put.go", "if err == nil && slices.ContainsFunc(",
+		"if err == nil && false && slices.ContainsFunc("),
 	bug("who looks behind sees the next message only (V13)", sorterFolder, cursorSuite.trace("V13"),
 		"advance.go", "(p.cur.GapOpen() || !p.behind)", "true"),
 	bug("who looks behind stops where another moved on (V12)", sorterFolder, cursorSuite.trace("V12"),

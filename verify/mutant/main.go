@@ -11,11 +11,6 @@
 //	                                    the list
 //	go run ./verify/mutant -clauses   no planted bugs: each clause of the stores'
 //	                                    requests left out, one at a time
-//	go run ./verify/mutant -pkg ./pkg/xorack
-//	                                  no planted bugs: what operators ([finder]) change in
-//	                                    a package that deploys
-//
-// With -changed operators change the functions that changed, too, in half of the time.
 package main
 
 import (
@@ -34,6 +29,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // mutant is a planted bug.
@@ -114,11 +111,6 @@ func run(arguments []string, base string, out io.Writer) error {
 	changed := flags.Bool("changed", false, "only bugs that a change since BASE can concern")
 	only := flags.String("only", "", "only bugs whose name has this text")
 	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
-	pkg := flags.String("pkg", "",
-		"the operators' mutants of a package instead; tonight: another one each day")
-	by := flags.String("by", "", "with -pkg: judged by the tests of this folder alone")
-	sample := flags.Int("sample", 0, "with -pkg: so many, chosen by their names")
-	update := flags.Bool("update", false, "with -pkg: write how many were killed")
 	folder := flags.String("in", "", "only bugs planted in this folder")
 	most := flags.Duration("for", 24*time.Hour,
 		"begin none after this time: what is left out is counted")
@@ -132,33 +124,21 @@ func run(arguments []string, base string, out io.Writer) error {
 	if *clauses {
 		return clauseMutants(root, *folder, out)
 	}
-	began := time.Now()
-	if *pkg != "" {
-		c := chosen{by: strings.TrimPrefix(*by, "./"), sample: *sample, until: began.Add(*most)}
-		if *only != "" {
-			c.in = func(s site) bool { return strings.Contains(s.name, *only) }
-		}
-		return tryPackage(root, *pkg, c, *update, out)
+	until := time.Now().Add(*most)
+	list := slices.DeleteFunc(mutants(), func(m mutant) bool {
+		return !strings.Contains(m.name, *only) || *folder != "" && m.folder != *folder
+	})
+	if len(list) == 0 {
+		return fmt.Errorf("no bug in folder %q has %q in its name", *folder, *only)
 	}
-	list := mutants()
 	if *changed {
-		if err := tryChanged(root, base, began.Add(*most/2), out); err != nil {
-			return err
-		}
 		if list, err = inChanged(root, base, list); err != nil {
 			return err
 		}
 	}
-	asked := func(m mutant) bool {
-		return strings.Contains(m.name, *only) && (*folder == "" || m.folder == *folder)
-	}
-	if !slices.ContainsFunc(mutants(), asked) {
-		return fmt.Errorf("no bug in folder %q has %q in its name", *folder, *only)
-	}
-	list = slices.DeleteFunc(list, func(m mutant) bool { return !asked(m) })
 	// A run that ends early has seen something of each part of the list.
 	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return tryAll(root, list, began.Add(*most), out)
+	return tryAll(root, list, until, out)
 }
 
 // moduleFolder is the root of the module that the command runs in.
@@ -170,37 +150,30 @@ func moduleFolder() (string, error) {
 // tryAll tries each mutant that it can begin before the time. A change of much would try all, for a
 // quarter of an hour: what is not tried is said.
 func tryAll(root string, all []mutant, until time.Time, out io.Writer) error {
-	scratch, err := os.MkdirTemp("", "mutants")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }()
+	var tries errgroup.Group
+	tries.SetLimit(workers)
 	var mu sync.Mutex
 	var failed []string
-	left := 0
-	_ = sideBySide(len(all), func(i int) error {
-		began := time.Now()
-		late := began.After(until)
-		var by string
-		var err error
-		if !late {
-			by, err = all[i].try(root, filepath.Join(scratch, fmt.Sprint(i)))
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if late {
-			left++
+	planted := 0
+	for ; planted < len(all) && time.Now().Before(until); planted++ {
+		m := all[planted]
+		tries.Go(func() error {
+			began := time.Now()
+			by, err := m.try(root)
+			mu.Lock()
+			defer mu.Unlock()
+			colour := "red"
+			if err != nil {
+				colour, by = "NOT RED", err.Error()
+				failed = append(failed, m.name)
+			}
+			fmt.Fprintf(out, "%-7s %-38s %5.1f s  %s\n", colour, m.name, time.Since(began).Seconds(), by)
 			return nil
-		}
-		if by == "" {
-			failed = append(failed, all[i].name)
-		}
-		fmt.Fprintln(out, line(all[i], by, err, time.Since(began)))
-		return nil
-	})
-	planted := len(all) - left
+		})
+	}
+	_ = tries.Wait()
 	fmt.Fprintf(out, "%d planted, %d caught\n", planted, planted-len(failed))
-	if left > 0 {
+	if left := len(all) - planted; left > 0 {
 		fmt.Fprintf(out, "%d not planted: the time was over (make mutants plants all)\n", left)
 	}
 	if len(failed) > 0 {
@@ -209,26 +182,18 @@ func tryAll(root string, all []mutant, until time.Time, out io.Writer) error {
 	return nil
 }
 
-func line(m mutant, by string, err error, took time.Duration) string {
-	colour := "red"
-	switch {
-	case err != nil:
-		colour, by = "ERROR", err.Error()
-	case by == "":
-		colour, by = "GREEN", "survived "+m.caught.pattern
-	}
-	return fmt.Sprintf("%-6s %-38s %5.1f s  %s", colour, m.name, took.Seconds(), by)
-}
-
-// try plants the bug and runs its tests. It returns the test that caught it.
-func (m mutant) try(root, scratch string) (string, error) {
-	if err := os.Mkdir(scratch, 0o700); err != nil {
-		return "", err
-	}
+// try plants the bug and runs its tests. It returns the test that caught it; an error where none
+// did.
+func (m mutant) try(root string) (string, error) {
 	changed, err := m.changed(root)
 	if err != nil {
 		return "", err
 	}
+	scratch, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
 	planted, err := overlay(scratch, changed)
 	if err != nil {
 		return "", err
@@ -238,8 +203,11 @@ func (m mutant) try(root, scratch string) (string, error) {
 		return "", err
 	}
 	by, err := run()
-	if strings.HasSuffix(by, didNotEnd) {
-		return "", fmt.Errorf("%s: name a test that fails", by) // it may end no sooner without the bug
+	if err == nil && by == "" {
+		err = fmt.Errorf("survived %s", m.caught.pattern)
+	}
+	if strings.HasSuffix(by, didNotEnd) { // it may end no sooner without the bug
+		err = fmt.Errorf("%s: name a test that fails", by)
 	}
 	return by, err
 }
@@ -250,40 +218,22 @@ type built func(environment ...string) (string, error)
 // build builds the tests, with the tag whole, as this file. What goes on for longer than cpu is
 // killed, which is red as well.
 func (t test) build(root, binary string, cpu time.Duration, flags ...string) (built, error) {
-	err := build(root, t.folder, binary, append(flags, "-tags", "whole")...)
-	return func(environment ...string) (string, error) {
-		said, _, err := runTests(binary, filepath.Join(root, t.folder), t.pattern, cpu, timeLimit,
-			environment...)
-		return redTest(said, err)
-	}, err
-}
-
-// build builds the tests of a folder.
-func build(root, folder, binary string, flags ...string) error {
-	_, err := output(root, "go", slices.Concat([]string{"test", "-c", "-o", binary}, flags,
-		[]string{folder})...)
+	_, err := output(root, "go", slices.Concat([]string{"test", "-c", "-tags", "whole", "-o", binary},
+		flags, []string{t.folder})...)
 	if err != nil {
-		return fmt.Errorf("does not compile: %w", err)
+		return nil, fmt.Errorf("does not compile: %w", err)
 	}
-	return nil
-}
-
-// runTests runs the tests of a binary that a pattern selects, in their package's folder, within so
-// much time of a CPU and of a clock. It returns what they said, and what they took of a CPU.
-func runTests(binary, folder, pattern string, cpu, wall time.Duration,
-	environment ...string) (string, time.Duration, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), wall)
-	defer cancel()
 	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`,
 		int(cpu.Seconds())+1, 8<<20)
-	run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", pattern,
-		"-test.failfast", "-test.v")
-	run.Dir, run.Env = folder, append(os.Environ(), environment...)
-	said, err := run.CombinedOutput()
-	if run.ProcessState == nil {
-		return "", 0, err
-	}
-	return string(said), run.ProcessState.UserTime() + run.ProcessState.SystemTime(), err
+	return func(environment ...string) (string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
+		defer cancel()
+		run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", t.pattern,
+			"-test.failfast", "-test.v")
+		run.Dir, run.Env = filepath.Join(root, t.folder), append(os.Environ(), environment...)
+		said, err := run.CombinedOutput()
+		return redTest(string(said), err)
+	}, nil
 }
 
 // overlay writes files that stand in the place of others, whose paths are given, and the list of
@@ -328,34 +278,22 @@ func (m mutant) changed(root string) (map[string]string, error) {
 // didNotEnd is said of a test that was killed: red where it is known to end without a bug.
 const didNotEnd = " did not end"
 
-var (
-	failLine  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-	beganLine = regexp.MustCompile(`(?m)^=== RUN   (\S+)`)
-)
+var testLine = regexp.MustCompile(`(?m)^(?:=== RUN|\s*--- FAIL:)\s+(\S+)`)
 
-// redTest is the test that failed, the innermost one of nested ones: the last that began where the
-// whole run broke off; empty where all is well.
+// redTest is the test that failed, or the last that began where the whole run broke off; empty
+// where all is well.
 func redTest(said string, err error) (string, error) {
 	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return "", nil
-	case !errors.As(err, &exit):
+	if err == nil || !errors.As(err, &exit) {
 		return "", err
 	}
-	if failed := failLine.FindAllStringSubmatch(said, -1); len(failed) > 0 {
-		return failed[len(failed)-1][1], nil
-	}
-	began := beganLine.FindAllStringSubmatch(said, -1)
-	if len(began) == 0 && exit.ExitCode() != 2 { // a panic of what begins with the program
+	all := testLine.FindAllStringSubmatch(said, -1)
+	if all == nil {
 		return "", fmt.Errorf("broke off before any test: %w: %.200s", err, said)
 	}
-	if len(began) == 0 {
-		return "what begins with the program", nil
-	}
-	why := " panicked"
+	by := all[len(all)-1][1]
 	if exit.String() == "signal: killed" {
-		why = didNotEnd
+		by += didNotEnd
 	}
-	return began[len(began)-1][1] + why, nil
+	return by, nil
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // The traces V1 to V13 are ways in which earlier designs went wrong. Each is a scenario just large
-// enough for it, of which every schedule is walked; each has a bug that makes it fail, planted by
-// verify/mutant or made by one of its operators.
+// enough for it, of which every schedule is walked; each has its planted bug in
+// verify/mutant, which makes it fail.
 
 // V1: the first message of a queue is stored beyond a gap, and no cursor was made before. The
 // condition of the write that opens the gap is then false for ever, and no sweep over cursors finds

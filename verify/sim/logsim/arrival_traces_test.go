@@ -8,8 +8,8 @@ import (
 )
 
 // The traces R1 to R9 are ways in which other designs went wrong. Each is a scenario just large
-// enough for it, of which every schedule is walked; each has a bug that makes it fail, planted by
-// verify/mutant or made by one of its operators.
+// enough for it, of which every schedule is walked; each has its planted bug in
+// verify/mutant, which makes it fail.
 
 // R1: A's allocation takes effect and its response is lost. Others get places until A's is flushed
 // to an order item. If the repeat does not ask that the tail begins where A had looked, A gets a

@@ -9,8 +9,8 @@ import (
 )
 
 // The traces K1 to K14 are ways in which other designs went wrong. Each is a scenario just large
-// enough for it, of which every schedule is walked; each has a bug that makes it fail, planted by
-// verify/mutant or made by one of its operators.
+// enough for it, of which every schedule is walked; each has its planted bug in
+// verify/mutant, which makes it fail.
 
 // K1: a settler reads what waits, and 2 is all. 1 is stored before its move, and answered as
 // waiting. A settler that looks only beyond the watermark never sees it.

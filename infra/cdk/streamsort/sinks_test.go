@@ -50,6 +50,8 @@ func TestAddSinkRefuses(t *testing.T) {
 		!strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a reader under a sink's name: %v", err)
 	}
+	check.Has(t, s.AddConsumer("Books", function, Consumer{Name: "books", Start: "latest"}).Error(),
+		"a field that nothing reads here")
 	check.OK(t, s.AddConsumer("Books", function, Consumer{Name: "books"}))
 	of := func(to constructs.IConstruct) Consumer { return Consumer{Name: "c", To: to} }
 	for want, c := range map[string]Consumer{

@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
@@ -20,9 +21,10 @@ const maxReaders = 2
 // with Process.
 //
 // readers are the names, and the prefixes, of the delivery.Readers in it, so that the sweep looks
-// after them: it wakes up one whose stream record was dropped. Their Sink is nil, and the fields
-// but Name, Prefix and Track are of no use here. Where one has Track, the function may open chains,
-// and gets their table in STREAMSORT_CHAINS_TABLE.
+// after them: it wakes up one whose stream record was dropped, and blocks one whose process died
+// MaxAttempts times. Another field than Name, Prefix, MaxAttempts and Track is an error: the
+// function's delivery.Reader has it. Where one has Track, the function may open chains, and gets
+// their table in STREAMSORT_CHAINS_TABLE.
 //
 // It is an error where two functions, process among them, read the stream already: pass more
 // readers to delivery.OnStream, or let process deliver.
@@ -31,6 +33,13 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function,
 	if s.readers == maxReaders {
 		return fmt.Errorf("consumer %s: two functions read the cursors' stream, which is all it can have; "+
 			"pass more readers to delivery.OnStream in one of them, or let process deliver (AddSink)", id)
+	}
+	for _, c := range readers {
+		read := Consumer{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts, Track: c.Track}
+		if !reflect.DeepEqual(c, read) {
+			return fmt.Errorf("consumer %q: has a field that nothing reads here: set all but Name, Prefix, MaxAttempts and Track "+
+				"in the function's delivery.Reader, which the third argument of deliverylambda.Start changes", c.Name)
+		}
 	}
 	if err := s.addReaders(readers); err != nil {
 		return err

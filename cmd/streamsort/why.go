@@ -47,8 +47,8 @@ func (c *whyCommand) Run(s *session) error {
 	var underWay []string
 	for _, it := range consumers {
 		if it.Lag != nil && *it.Lag > 0 {
-			underWay = append(underWay,
-				fmt.Sprintf("%s on the way to %s", count(int64(*it.Lag), "message is", "messages are"), it.Consumer))
+			lag := count(int64(*it.Lag), "message is", "messages are")
+			underWay = append(underWay, lag+" on the way to "+it.Consumer)
 		}
 	}
 	if len(underWay) > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/lists"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -97,7 +98,9 @@ func (s *service) api() *httpapi.API {
 
 // get shows a chain, or lists those in a state.
 func (s *service) get(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	if c.Query.Has("state") {
+	if many, err := lists.Chains.Listed(c); err != nil {
+		return 0, nil, err
+	} else if many {
 		return s.list(ctx, c)
 	}
 	var asked struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/lists"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
@@ -93,7 +94,9 @@ func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.H
 // consumers shows how far a queue's consumers are; or one of them, and for how long its next
 // message waits. Where no queue is named it lists those of many.
 func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	if !c.Query.Has("queue") {
+	if many, err := lists.Consumers.Listed(c); err != nil {
+		return 0, nil, err
+	} else if many {
 		return s.list(ctx, c)
 	}
 	var asked struct {

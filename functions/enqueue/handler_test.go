@@ -513,8 +513,9 @@ func TestBadInput(t *testing.T) {
 	s.put(1, "1")
 	for _, c := range []struct{ method, path, query, body, field string }{
 		{"GET", "/queues", "queue=", "", "queue"},
-		{"GET", "/queues", "queue=q&state=gap", "", "state"},
+		{"GET", "/queues", "queue=q&state=gap", "", `state","detail":"belongs to a list: give no queue with it`},
 		{"GET", "/queues", "consumer=c", "", "consumer"},
+		{"GET", "/queues", "foo=1", "", `foo","detail":"is not known: there are queue, prefix, state, after and limit`},
 		{"GET", "/queues", "limit=101", "", "limit"},
 		{"GET", "/queues", "state=gap&after=x", "", "after"},
 		{"GET", "/queues", "queue=%zz", "", "query"},

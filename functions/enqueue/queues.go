@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/lists"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/view"
@@ -58,7 +59,9 @@ func (c *call) age(since time.Time) float64 { return max(c.now().Sub(since).Seco
 
 // queueStatus answers how far a queue is. Where none is named it lists many.
 func queueStatus(ctx context.Context, c *call) (int, any, error) {
-	if !c.Query.Has("queue") {
+	if many, err := lists.Queues.Listed(c.Call); err != nil {
+		return 0, nil, err
+	} else if many {
 		return listQueues(ctx, c)
 	}
 	var asked struct {

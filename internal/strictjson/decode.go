@@ -121,11 +121,15 @@ func newDecoder(into any) *decoder {
 
 func (d *decoder) field(name string) (*field, reflect.Value, error) {
 	if d.given[name] = true; d.shape.fields[name] == nil {
-		return nil, d.into, invalid.New(invalid.Unknown, "",
-			"is not known: "+listed("there are ", d.shape.names, "and"))
+		return nil, d.into, Unknown(d.shape.names)
 	}
 	f := d.shape.fields[name]
 	return f, d.into.FieldByIndex(f.index), nil
+}
+
+// Unknown is the error of a member whose name is none of these.
+func Unknown(names []string) error {
+	return invalid.New(invalid.Unknown, "", "is not known: "+listed("there are ", names, "and"))
 }
 
 // finish checks what is missing, and what the struct itself checks.

@@ -26,6 +26,8 @@ func TestWords(t *testing.T) {
 	}{
 		{"unknown", "", "", `{"queue":"q","seq":1,"body":1,"ttl":5}`, 400, "unknown", "ttl", nil},
 		{"out of range", "", "", `{"queue":"q","seq":9223372036854775808,"body":1}`, 400, "out-of-range", "seq", nil},
+		{"negative", "", "", `{"queue":"q","seq":-1,"body":1}`, 400, "out-of-range", "seq", []string{"from 0 to 9223372036854775807"}},
+		{"negative first", "", "", `{"queue":"q","seq":1,"first":-1,"body":1}`, 400, "out-of-range", "first", []string{"9223372036854775807, in plain digits, or here"}},
 		{"all refused", "", "", `{"messages":[{"queue":"keyed","seq":5,"body":1}]}`, 400, "misplaced", "messages[0].seq", []string{"keyed"}},
 		{"ahead", "", "", `{"queue":"arrival","seq":5,"body":1}`, 409, "ahead", "", []string{"put seq 4 next"}},
 		{"neither", "", "", `{"queue":"q","body":1}`, 400, "missing", "seq", []string{"id", "Idempotency-Key"}},

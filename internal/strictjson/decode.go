@@ -194,6 +194,9 @@ func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 		return nil
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return f.wrong(invalid.OutOfRange, Shown(raw))
+	}
 	if err != nil || strconv.FormatInt(n, 10) != string(raw) {
 		return f.wrong(invalid.Malformed, Shown(raw))
 	}

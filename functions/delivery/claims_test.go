@@ -125,7 +125,8 @@ func TestBadClaims(t *testing.T) {
 		s.Want(c.query+c.body, a, 400, fmt.Sprintf(`"field":%q`, c.field), c.bounds)
 	}
 	s.Want("unknown", s.Request("POST", "/claims", "",
-		`{"queue":"q","consumer":"nobody","request":"r"}`), 404, "no-consumer")
+		`{"queue":"q","consumer":"nobody","request":"r"}`), 404, "no-consumer",
+		`no consumer of this name (queue \"q\", consumer \"nobody\")`)
 	s.Want("after all that", s.Request("POST", "/claims", "",
 		`{"queue":"q","consumer":"billing","request":"r"}`), 200, `"token":"1-r"`)
 }

@@ -205,6 +205,14 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		i := places[n]
 		results[i] = s.putOne(ctx, messages[i], cur)
 	})
+	// Of the same message twice, whichever was written first: the later of the call is the duplicate.
+	for _, i := range places {
+		if results[i].Outcome == Stored {
+			same := func(at int) bool { return messages[at].Seq == messages[i].Seq }
+			first := places[slices.IndexFunc(places, same)]
+			results[first], results[i] = results[i], results[first]
+		}
+	}
 
 	if slices.ContainsFunc(places, func(i int) bool { return results[i].Outcome == Stale }) {
 		moved.err = s.erasedSince(ctx, queue)

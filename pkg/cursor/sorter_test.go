@@ -197,6 +197,22 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	check.That(t, len(queues) == 0, "two messages under one seq: something was stored: %v", queues)
 }
 
+// TestSameMessageTwiceInACall: the later one is the duplicate, whichever is written first.
+func TestSameMessageTwiceInACall(t *testing.T) {
+	b := newBench(t, func(o *cursor.Options) {
+		o.ForEach = func(n int, do func(int)) {
+			for i := range n {
+				do(n - 1 - i)
+			}
+		}
+	})
+	var got []cursor.Outcome
+	for _, r := range b.sorter.Put(t.Context(), body(1), body(1), body(1)) {
+		got = append(got, r.Outcome)
+	}
+	check.Is(t, fmt.Sprint(got), "[advanced duplicate duplicate]")
+}
+
 func TestParseSeq(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "7": 7, "9223372036854775807": math.MaxInt64} {
 		got, err := cursor.ParseSeq(text)

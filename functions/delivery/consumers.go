@@ -94,9 +94,7 @@ func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.H
 // consumers shows how far a queue's consumers are; or one of them, and for how long its next
 // message waits. Where no queue is named it lists those of many.
 func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	if many, err := lists.Consumers.Listed(c); err != nil {
-		return 0, nil, err
-	} else if many {
+	if !c.Query.Has("queue") {
 		return s.list(ctx, c)
 	}
 	var asked struct {
@@ -105,7 +103,8 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 		After    string `json:"after"`
 		Limit    int    `json:"limit" bounds:"1..1000" default:"100"`
 	}
-	if err := cmp.Or(c.Parameters(&asked, &asked.Queue), oneConsumer(&asked.Consumer)); err != nil {
+	if err := cmp.Or(lists.Consumers.Check(c), c.Parameters(&asked, &asked.Queue),
+		oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
 	}
 	one := asked.Consumer

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -59,15 +60,13 @@ func (c *call) age(since time.Time) float64 { return max(c.now().Sub(since).Seco
 
 // queueStatus answers how far a queue is. Where none is named it lists many.
 func queueStatus(ctx context.Context, c *call) (int, any, error) {
-	if many, err := lists.Queues.Listed(c.Call); err != nil {
-		return 0, nil, err
-	} else if many {
+	if !c.Query.Has("queue") {
 		return listQueues(ctx, c)
 	}
 	var asked struct {
 		Queue string `json:"queue"`
 	}
-	if err := c.Parameters(&asked, &asked.Queue); err != nil {
+	if err := cmp.Or(lists.Queues.Check(c.Call), c.Parameters(&asked, &asked.Queue)); err != nil {
 		return 0, nil, err
 	}
 	it, err := c.sorter.Status(ctx, asked.Queue)

@@ -3,6 +3,7 @@
 package lists
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -61,25 +62,24 @@ var (
 		[]view.State{Open, view.State(trouble.Failed), view.State(trouble.TimedOut)}}
 )
 
-// Listed reports whether a list is asked for. The error is of a parameter that the kind has not, or
-// not beside one.
-func (k *Kind) Listed(c *httpapi.Call) (bool, error) {
+// Check reports a parameter that the kind has not, or not beside one.
+func (k *Kind) Check(c *httpapi.Call) error {
 	names := slices.Concat([]string{k.one}, k.beside, k.ofList)
 	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
 		if !slices.Contains(names, name) {
-			return false, strictjson.In(name, strictjson.Unknown(names))
+			return strictjson.In(name, strictjson.Unknown(names))
 		}
 		if c.Query.Has(k.one) && slices.Contains(k.ofList, name) {
-			return false, invalid.New(invalid.Misplaced, name, "belongs to a list: give no "+k.one+" with it")
+			return invalid.New(invalid.Misplaced, name, "belongs to a list: give no "+k.one+" with it")
 		}
 	}
-	return !c.Query.Has(k.one), nil
+	return nil
 }
 
 // Read reads what is asked for of a kind.
 func Read(c *httpapi.Call, of *Kind) (Selection, error) {
 	s := Selection{of: of}
-	err := c.Parameters(&s)
+	err := cmp.Or(of.Check(c), c.Parameters(&s))
 	if err == nil {
 		s.Prefix, err = Prefix(c, s.Prefix)
 	}

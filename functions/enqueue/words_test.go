@@ -33,7 +33,7 @@ func TestWords(t *testing.T) {
 		{"ahead", "", "", `{"queue":"arrival","seq":5,"body":1}`, 409, "ahead", "", []string{"put seq 4 next"}},
 		{"neither", "", "", `{"queue":"q","body":1}`, 400, "missing", "seq", []string{"id", "Idempotency-Key"}},
 		{"no way to either", "", "queue=q", `{"q":"q"}`, 400, "missing", "seq", []string{"id", "Idempotency-Key"}},
-		{"too far ahead", "", "", `{"queue":"numbered","seq":100002,"body":1}`, 429, "full", "", []string{"position is 1 and its maxAhead 100000: seqs up to 100001 are"}},
+		{"too far ahead", "", "", `{"queue":"numbered","seq":100002,"body":1}`, 429, "full", "", []string{"the position is 1, and seqs up to 100001 are accepted now, maxAhead (100000) beyond it"}},
 		{"an attribute", "", "queue=q&id=i&attributes=%7B%22a%22:%22x%22%7D", `{"q":"q","i":1,"x":{}}`, 400, "malformed", "attributes.a", []string{"(x is an object)"}},
 		{"no rank", "", "", `{"queue":"ranked","key":"ab","keyType":"rank(a|b)","id":"a","body":1}`, 400, "unknown", "key", []string{`it is \"ab\", and must match one of a|b; the pattern * matches every text"`}},
 		{"an element", "", "queue=q&id=i", `[{"q":"q","i":1},7]`, 400, "malformed", "body[1]", []string{`"index":1`, "must be a JSON object"}},

@@ -104,7 +104,8 @@ func (e Event) Place(m *cursor.Message, of cursor.Settings) (err error) {
 		}
 		if m.Seq, err = cursor.ParseSeq(digits); err != nil {
 			wrong := invalid.Named("sequence", err)
-			wrong.Problem += "; the queue is numbered: one that has wrapped around goes to a queue of its own"
+			wrong.Problem += ": the queue is numbered; " +
+				"one that has wrapped around goes to a queue of its own"
 			return wrong
 		}
 	case cursor.KindKeyed:

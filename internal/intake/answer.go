@@ -116,8 +116,9 @@ func (a *Answer) detail(r cursor.Result, kind cursor.Kind) {
 	case r.Outcome == cursor.Ahead:
 		a.Detail = fmt.Sprintf("the queue is in arrival order, and its position is %d: put seq %d next; nothing was stored", r.New, r.New+1)
 	case r.Outcome == cursor.Full:
-		a.Detail = fmt.Sprintf("the queue's position is %d and its maxAhead %d: seqs up to %d are "+
-			"accepted now, and nothing was stored; put it again later", r.New, r.MaxAhead, r.New+r.MaxAhead)
+		a.Detail = fmt.Sprintf("the position is %d, and seqs up to %d are accepted now, "+
+			"maxAhead (%d) beyond it; nothing was stored: put it again later",
+			r.New, r.New+r.MaxAhead, r.MaxAhead)
 	case r.Outcome == cursor.Stale:
 		a.First = seqOf(r.First)
 		if r.Seq < r.First {

@@ -126,7 +126,8 @@ func (s Selection) checkState() error {
 
 // sum binds a token to what was asked for.
 func (s Selection) sum() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{s.of.name, string(s.State), s.Prefix, s.Consumer}))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q",
+		[]string{s.of.name, string(s.State), s.Prefix, s.Consumer}))
 	return string(sum[:8])
 }
 

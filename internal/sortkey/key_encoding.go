@@ -100,7 +100,8 @@ func (p keyPart) encode(to []byte, value any) ([]byte, error) {
 	if !found {
 		return nil,
 			invalid.New(invalid.Unknown, "", fmt.Sprintf(
-				"has no rank: it is %.40q, and must match one of %s; the pattern * matches every text", text, p.patterns))
+				"has no rank: it is %.40q, and must match one of %s; the pattern * matches every text",
+				text, p.patterns))
 	}
 	return append(to, byte(rank)), nil
 }

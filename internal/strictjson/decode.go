@@ -127,7 +127,7 @@ func (d *decoder) field(name string) (*field, reflect.Value, error) {
 	return f, d.into.FieldByIndex(f.index), nil
 }
 
-// Unknown is the error of a member whose name is none of these.
+// Unknown is the error of a member whose name is another than these.
 func Unknown(names []string) error {
 	return invalid.New(invalid.Unknown, "", "is not known: "+listed("there are ", names, "and"))
 }

@@ -94,7 +94,8 @@ func TestBadClaims(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	s.billing(2)
 	on := func(action, members string) string {
-		return `{"action":"` + action + `","queue":"q","consumer":"billing","token":"1-r",` + members + `}`
+		return fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","token":"1-r",%s}`,
+			action, members)
 	}
 	for _, c := range []struct{ method, query, body, field, bounds string }{
 		{"GET", "queue=q&consumer=billing&maxMessages=0", "", "maxMessages", ""},

@@ -37,7 +37,7 @@ func (c *tailCommand) place(s *session) (string, error) {
 	case c.From != "":
 		from, err := cursor.ParseSeq(c.From)
 		if err != nil {
-			return "", usageError(fmt.Sprintf("--from is %q: %v", c.From, err))
+			return "", usageError(fmt.Sprintf("--from: %v", err))
 		}
 		return strconv.FormatInt(from-1, 10), nil
 	case c.Consumer == "":

@@ -34,7 +34,7 @@ func TestUsage(t *testing.T) {
 		{"configure q --reason r", "--reason and --id are for --restart-keys"},
 		{"configure q --restart-keys", "--reason is missing"},
 		{"configure q policy=skip --restart-keys --reason r", "leave out the settings"},
-		{"replay q again --from x --to 2 --bucket b", "--from: seq is not an integer"},
+		{"replay q again --from x --to 2 --bucket b", `--from: seq is "x": it must be an integer`},
 		{"replay q again --to 2 --bucket b", "--from and --to are needed"},
 		{"doctor --from 2", "--from and --to are for one queue"},
 		{"doctor --table Message=x", "--table is Message=x: the name must be one of Messages, "},

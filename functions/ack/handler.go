@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/lists"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -97,13 +99,13 @@ func (s *service) api() *httpapi.API {
 
 // get shows a chain, or lists those in a state.
 func (s *service) get(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	if c.Query.Has("state") {
+	if !c.Query.Has("tag") {
 		return s.list(ctx, c)
 	}
 	var asked struct {
 		Tag string `json:"tag"`
 	}
-	if err := c.Parameters(&asked); err != nil {
+	if err := cmp.Or(lists.Chains.Check(c), c.Parameters(&asked)); err != nil {
 		return 0, nil, err
 	}
 	tag, err := c.Full("tag", asked.Tag)

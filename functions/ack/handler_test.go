@@ -217,7 +217,8 @@ func TestATree(t *testing.T) {
 	s.Want("deleted", s.ack("delete", `"tag":"u"`), 200, `"outcome":"ended"`, `"state":"DELETED"`)
 	s.Want("deleted again", s.ack("delete", `"tag":"u"`), 410, `"outcome":"already-deleted"`)
 	s.Want("delete of nothing", s.ack("delete", `"tag":"none"`), 404, "problems/no-chain")
-	s.Want("get of nothing", s.Request("GET", "/chains", "tag=none", ""), 404, "problems/no-chain")
+	s.Want("get of nothing", s.Request("GET", "/chains", "tag=none", ""), 404, "problems/no-chain",
+		`under this tag (tag \"none\")`)
 	s.Want("extend before create",
 		s.ack("extend", fmt.Sprintf(`"edge":%q,"until":"2026-01-02T04:00:00Z"`, xorack.Root("v", "", 0))),
 		404, "problems/no-chain")

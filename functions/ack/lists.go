@@ -16,7 +16,7 @@ import (
 )
 
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	asked, err := lists.Read(c, "chains")
+	asked, err := lists.Read(c, lists.Chains)
 	if err != nil {
 		return 0, nil, err
 	}

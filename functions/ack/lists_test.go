@@ -183,7 +183,8 @@ func TestAnEndIsListed(t *testing.T) {
 	for query, field := range map[string]string{
 		"state=failed&after=" + open: "after", "state=open&prefix=1&after=" + open: "after",
 		"state=open&after=%21": "after", "state=blocked": "state", "state=open&limit=0": "limit",
-		"state=open&tag=t": "tag", "prefix=a": "prefix", "limit=1": "limit", "": "tag",
+		"state=open&tag=t": `state","detail":"belongs to a list: give no tag with it`, "prefix=a": `tag","detail":"or state must be given`, "": "tag",
+		"foo=1": `foo","detail":"is not known: there are tag, prefix, state, after and limit`,
 	} {
 		l.Want(query, l.ask("acme", query), 400, `"field":"`+field+`"`)
 	}

@@ -181,7 +181,7 @@ func problemOf(err error) *httpapi.Problem {
 	switch {
 	case errors.Is(err, xorack.ErrTagNotFound):
 		return httpapi.NewProblem(http.StatusNotFound, "no-chain", "There is no such chain",
-			"no chain is stored under this tag")
+			"no chain is stored under this tag", "tag")
 	case errors.Is(err, xorack.ErrTagExists):
 		return httpapi.NewProblem(conflict, "tag-exists", "The tag has a chain",
 			"another chain is stored under this tag, or it was created with other options")

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/reply"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -183,9 +184,26 @@ type change struct {
 	Reason       string                `json:"reason"`
 	Replies      json.RawMessage       `json:"replies"`
 	// Next is the claim to make with a commit, nil for none.
-	Next *nextClaim `json:"next"`
+	Next  *nextClaim `json:"next"`
+	Given strictjson.Given
 
 	replies []delivery.Reply
+}
+
+// fieldsOf are those that not every action has.
+var fieldsOf = map[string]string{
+	actionExtend: "leaseSeconds", actionCommit: "next replies", actionAbort: "reason",
+	actionSettle: "outcome reason replies",
+}
+
+// Check is called by the decoder: it reports a field that the action does not have.
+func (p *change) Check() error {
+	for _, field := range []string{"leaseSeconds", "next", "outcome", "reason", "replies"} {
+		if p.Given[field] && !strings.Contains(fieldsOf[p.Action], field) {
+			return invalid.New(invalid.Misplaced, field, "is not a field of "+p.Action)
+		}
+	}
+	return nil
 }
 
 func (p *change) readReplies(c *httpapi.Call) (err error) {
@@ -204,8 +222,7 @@ func (p *change) readReplies(c *httpapi.Call) (err error) {
 			return err
 		}
 	}
-	if len(p.replies) > 0 && p.Action != actionCommit &&
-		(p.Action != actionSettle || p.Outcome != delivery.Committed) {
+	if len(p.replies) > 0 && p.Action == actionSettle && p.Outcome != delivery.Committed {
 		return invalid.New(invalid.Misplaced, "replies",
 			"belong to commit, and to settle as COMMITTED")
 	}
@@ -251,11 +268,11 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 
 func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h delivery.Held,
 	p change) (int, any, error) {
-	if p.Action != actionCommit {
-		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
-	}
 	done, next, err := s.puller().CommitAndClaim(ctx, h,
 		p.Next.request(h.Queue, h.Consumer), p.replies...)
+	if wrong, ok := errors.AsType[*invalid.Error](err); ok && wrong.Field == "request" {
+		err = strictjson.In("next", wrong)
+	}
 	status, document, err := pulled(c, done, err)
 	if err != nil || next.Outcome == "" {
 		return status, document, err

@@ -93,6 +93,10 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 func TestBadClaims(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	s.billing(2)
+	on := func(action, members string) string {
+		return fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","token":"1-r",%s}`,
+			action, members)
+	}
 	for _, c := range []struct{ method, query, body, field, bounds string }{
 		{"GET", "queue=q&consumer=billing&maxMessages=0", "", "maxMessages", ""},
 		{"GET", "queue=q&consumer=billing&maxBytes=4000000", "", "maxBytes", ""},
@@ -108,12 +112,22 @@ func TestBadClaims(t *testing.T) {
 		{"PATCH", "", `{"action":"undo","queue":"q","consumer":"billing","token":"1-r"}`, "action", ""},
 		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome", ""},
 		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxBytes":0}`, "maxBytes", "from 1 to 3145728"},
+		{"PATCH", "", on("commit", `"next":{}`), "next.request", "is missing"},
+		{"PATCH", "", on("commit", `"next":{"request":"`+strings.Repeat("r", 65)+`"}`), "next.request", "at most 64"},
+		{"PATCH", "", on("commit", `"next":{"request":"r"}`), "next.request", "that of the claim"},
+		{"PATCH", "", on("commit", `"next":{"request":"s","maxMessages":0}`), "next.maxMessages", "from 1 to 1000"},
+		{"PATCH", "", on("commit", `"leaseSeconds":60`), "leaseSeconds", `"misplaced"`},
+		{"PATCH", "", on("abort", `"outcome":"ABORTED"`), "outcome", `"misplaced"`},
+		{"PATCH", "", on("prepare", `"reason":"r"`), "reason", `"misplaced"`},
+		{"PATCH", "", on("settle", `"outcome":"COMMITTED","next":{"request":"s"}`), "next", "is not a field of settle"},
+		{"PATCH", "", on("extend", `"replies":[]`), "replies", `"misplaced"`},
 	} {
 		a := s.Request(c.method, "/claims", c.query, c.body)
 		s.Want(c.query+c.body, a, 400, fmt.Sprintf(`"field":%q`, c.field), c.bounds)
 	}
 	s.Want("unknown", s.Request("POST", "/claims", "",
-		`{"queue":"q","consumer":"nobody","request":"r"}`), 404, "no-consumer")
+		`{"queue":"q","consumer":"nobody","request":"r"}`), 404, "no-consumer",
+		`no consumer of this name (queue \"q\", consumer \"nobody\")`)
 	s.Want("after all that", s.Request("POST", "/claims", "",
 		`{"queue":"q","consumer":"billing","request":"r"}`), 200, `"token":"1-r"`)
 }
@@ -174,7 +188,7 @@ func TestReplyDocuments(t *testing.T) {
 		on("prepare", "")
 		const replies = `,"replies":[{"queue":"x","body":{ "a":1}},{"queue":"x","bodyBase64":"AA==","contentType":"a/b"},{"queue":"n","seq":"1","body":1}]`
 		for _, c := range []struct{ action, more, want string }{
-			{"prepare", replies, `replies belong to commit`},
+			{"prepare", replies, `replies is not a field of prepare`},
 			{"settle", `,"outcome":"ABORTED"` + replies, `replies belong to commit`},
 			{"commit", `,"replies":7`, `replies must be a JSON array`},
 			{"commit", `,"replies":[{"queue":"x"}]`, `replies[0].body must be given`},

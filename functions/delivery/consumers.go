@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/lists"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
@@ -102,7 +103,8 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 		After    string `json:"after"`
 		Limit    int    `json:"limit" bounds:"1..1000" default:"100"`
 	}
-	if err := cmp.Or(c.Parameters(&asked, &asked.Queue), oneConsumer(&asked.Consumer)); err != nil {
+	if err := cmp.Or(lists.Consumers.Check(c), c.Parameters(&asked, &asked.Queue),
+		oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
 	}
 	one := asked.Consumer

@@ -87,7 +87,8 @@ func TestEndpoints(t *testing.T) {
 			s.as("acme-eu", "DELETE", "/endpoints",
 				"consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
 		s.Want("one's own", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 200)
-		s.Want("again", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 404)
+		s.Want("again", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 404,
+			`(queue \"orders\", consumer \"hooks\")`)
 		check.Is(t, s.of("@acme/orders"), "https://example.com/acme")
 		s.Want("what was done",
 			s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,

@@ -313,6 +313,7 @@ func TestBadInput(t *testing.T) {
 		{"/consumers", `{"queue":"q","consumer":"` + long[:129] + `"}`, "consumer"},
 		{"/consumers", `{"queue":"q","consumer":"a","start":"FIRST"}`, "start"},
 		{"/consumers", `{"queue":"q","consumer":"a","start":0}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":-1}`, `start","detail":"is \"-1\": it must be an integer from 0 to 9223372036854775807, in plain digits, or first, or latest","code":"out-of-range`},
 		{"/consumers", `{"queue":"q","consumer":"a","start":5}`, "start"},
 		{"/consumers", `{"queue":"q","consumer":"a","reason":"r"}`, "reason"},
 		{"/operations", `{}`, "action"},

@@ -19,7 +19,7 @@ import (
 
 // list lists consumers of many queues: those in a state, or those of as many queues as a page has.
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	asked, err := lists.Read(c, "consumers")
+	asked, err := lists.Read(c, lists.Consumers)
 	if err = cmp.Or(err, oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
 	}

@@ -17,10 +17,10 @@ func problemOf(err error) *httpapi.Problem {
 	switch {
 	case errors.Is(err, delivery.ErrNoConsumer):
 		return httpapi.NewProblem(http.StatusNotFound, "no-consumer", "There is no such consumer",
-			"the queue has no consumer of this name")
+			"the queue has no consumer of this name", "queue", "consumer")
 	case errors.Is(err, endpoint.ErrNone):
 		return httpapi.NewProblem(http.StatusNotFound, "no-endpoint", "There is no such endpoint",
-			"the consumer has no endpoint for this queue, or prefix")
+			"the consumer has no endpoint for this queue, or prefix", "queue", "prefix", "consumer")
 	case errors.Is(err, endpoint.ErrOutran):
 		return conflict("outran", "The endpoint was changed at the same moment",
 			"look at it, and decide again")

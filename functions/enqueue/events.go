@@ -78,28 +78,26 @@ func (c *call) addEvents(put *intake.Put, m *mapping.Mapping, raw json.RawMessag
 	}
 	if !strictjson.IsArray(raw) {
 		put.Single = true
-		return c.addEvent(put, m, raw, key)
+		e := c.eventOf(raw)
+		if err := e.Object(); err != nil {
+			return invalid.Named("body", err)
+		}
+		return addEvent(put, m, e, key)
 	}
 	list, err := elements(httpapi.RequestBody, raw)
 	if err != nil {
 		return err
 	}
 	for i, event := range list {
-		if err := c.addEvent(put, m, event, key); err != nil {
+		e := c.eventOf(event)
+		if err := e.Object(); err != nil {
+			return invalid.Within("body", i, err)
+		}
+		if err := addEvent(put, m, e, key); err != nil {
 			return invalid.Within("messages", i, err)
 		}
 	}
 	return nil
-}
-
-// addEvent adds the message of a raw event, which is an object.
-func (c *call) addEvent(put *intake.Put, m *mapping.Mapping, raw json.RawMessage,
-	key string) error {
-	e := c.eventOf(raw)
-	if err := e.Object(); err != nil {
-		return invalid.Named("body", err)
-	}
-	return addEvent(put, m, e, key)
 }
 
 func addEvent(put *intake.Put, m *mapping.Mapping, e *mapping.Event, key string) error {

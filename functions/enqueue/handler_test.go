@@ -118,7 +118,8 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("late", s.put(2, `"f"`), 410, "problems/late")
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `"seq":1,"body":"a"`, `"seq":2,`,
 		`"tombstone":`, `"last":3`)
-	s.Want("no queue", s.Request("GET", "/queues", "queue=other", ""), 404, "problems/no-queue")
+	s.Want("no queue", s.Request("GET", "/queues", "queue=other", ""), 404, "problems/no-queue",
+		`"detail":"nothing was ever put to this queue (queue \"other\")"`)
 	s.Request("PUT", "/queues", "", `{"queue":"async","mode":"async"}`)
 	s.Want("stored", s.post("", `{"queue":"async","seq":1,"body":1}`), 202, `"outcome":"stored"`)
 	s.Want("first fixed", s.Request("PUT", "/queues", "", `{"queue":"q","first":5}`), 409,
@@ -513,8 +514,9 @@ func TestBadInput(t *testing.T) {
 	s.put(1, "1")
 	for _, c := range []struct{ method, path, query, body, field string }{
 		{"GET", "/queues", "queue=", "", "queue"},
-		{"GET", "/queues", "queue=q&state=gap", "", "state"},
+		{"GET", "/queues", "queue=q&state=gap", "", `state","detail":"belongs to a list: give no queue with it`},
 		{"GET", "/queues", "consumer=c", "", "consumer"},
+		{"GET", "/queues", "foo=1", "", `foo","detail":"is not known: there are queue, prefix, state, after and limit`},
 		{"GET", "/queues", "limit=101", "", "limit"},
 		{"GET", "/queues", "state=gap&after=x", "", "after"},
 		{"GET", "/queues", "queue=%zz", "", "query"},

@@ -8,7 +8,7 @@ import (
 )
 
 func listQueues(ctx context.Context, c *call) (int, any, error) {
-	asked, err := lists.Read(c.Call, "queues")
+	asked, err := lists.Read(c.Call, lists.Queues)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/lists"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/view"
@@ -64,7 +66,7 @@ func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	var asked struct {
 		Queue string `json:"queue"`
 	}
-	if err := c.Parameters(&asked, &asked.Queue); err != nil {
+	if err := cmp.Or(lists.Queues.Check(c.Call), c.Parameters(&asked, &asked.Queue)); err != nil {
 		return 0, nil, err
 	}
 	it, err := c.sorter.Status(ctx, asked.Queue)

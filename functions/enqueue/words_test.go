@@ -16,6 +16,7 @@ func TestWords(t *testing.T) {
 		s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":2}]}`), 200)
 	s.Want("made",
 		s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"number"}`), 200)
+	s.Want("made", s.post("", `{"queue":"numbered","seq":1,"body":1}`), 200)
 	large := `"` + strings.Repeat("x", cursor.MaxBody) + `"`
 	long, half := strings.Repeat("x", cursor.MaxID+1), `"`+strings.Repeat("x", 200_000)+`"`
 	for _, c := range []struct {
@@ -26,10 +27,16 @@ func TestWords(t *testing.T) {
 	}{
 		{"unknown", "", "", `{"queue":"q","seq":1,"body":1,"ttl":5}`, 400, "unknown", "ttl", nil},
 		{"out of range", "", "", `{"queue":"q","seq":9223372036854775808,"body":1}`, 400, "out-of-range", "seq", nil},
+		{"negative", "", "", `{"queue":"q","seq":-1,"body":1}`, 400, "out-of-range", "seq", []string{"from 0 to 9223372036854775807"}},
+		{"negative first", "", "", `{"queue":"q","seq":1,"first":-1,"body":1}`, 400, "out-of-range", "first", []string{"9223372036854775807, in plain digits, or here"}},
 		{"all refused", "", "", `{"messages":[{"queue":"keyed","seq":5,"body":1}]}`, 400, "misplaced", "messages[0].seq", []string{"keyed"}},
 		{"ahead", "", "", `{"queue":"arrival","seq":5,"body":1}`, 409, "ahead", "", []string{"put seq 4 next"}},
 		{"neither", "", "", `{"queue":"q","body":1}`, 400, "missing", "seq", []string{"id", "Idempotency-Key"}},
 		{"no way to either", "", "queue=q", `{"q":"q"}`, 400, "missing", "seq", []string{"id", "Idempotency-Key"}},
+		{"too far ahead", "", "", `{"queue":"numbered","seq":100002,"body":1}`, 429, "full", "", []string{"the position is 1, and seqs up to 100001 are accepted now, maxAhead (100000) beyond it"}},
+		{"an attribute", "", "queue=q&id=i&attributes=%7B%22a%22:%22x%22%7D", `{"q":"q","i":1,"x":{}}`, 400, "malformed", "attributes.a", []string{"(x is an object)"}},
+		{"no rank", "", "", `{"queue":"ranked","key":"ab","keyType":"rank(a|b)","id":"a","body":1}`, 400, "unknown", "key", []string{`it is \"ab\", and must match one of a|b; the pattern * matches every text"`}},
+		{"an element", "", "queue=q&id=i", `[{"q":"q","i":1},7]`, 400, "malformed", "body[1]", []string{`"index":1`, "must be a JSON object"}},
 		{"null", "", "", `{"queue":"q","seq":null,"body":1}`, 400, "malformed", "seq", []string{"9223372036854775807", "arrival order"}},
 		{"no field", "", "queue=q&id=delivery.id", `[{"q":"q"}]`, 400, "missing", "messages[0].id", []string{"at delivery.id: the event has no delivery"}},
 		{"long id", "", "", `{"queue":"q","id":"` + long + `","body":1}`, 400, "too-large", "id", []string{"1025", "1024"}},

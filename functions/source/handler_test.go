@@ -219,7 +219,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 		`{"q":"a","n":3}`), done)
 	status, err := w.sorter.Status(t.Context(), "src/a")
 	check.That(t, err == nil && status.Position == 3, "%+v, %v", status, err)
-	check.Is(t, strings.Join(p.said(t), ", "), "m-2 malformed queue, m-4 malformed seq")
+	check.Is(t, strings.Join(p.said(t), ", "), "m-2 malformed queue, m-4 out-of-range seq")
 	const first = `{"id":"record.set-aside/src/m-2/`
 	if want := `,"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue","detail":"cannot be found: the event is not JSON","at":"2026-03-01T09:00:00Z","name":"m-2","record":{"messageId":"m-2","body":"no JSON","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"},"bytes":97,`; !strings.HasPrefix(p.aside[0], first) || !strings.Contains(p.aside[0], want) {
 		t.Errorf("the first: %s", p.aside[0])

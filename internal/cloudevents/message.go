@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -104,9 +103,10 @@ func (e Event) Place(m *cursor.Message, of cursor.Settings) (err error) {
 			digits = "0"
 		}
 		if m.Seq, err = cursor.ParseSeq(digits); err != nil {
-			return invalid.New(invalid.Malformed, "sequence",
-				fmt.Sprintf("is %.40q, and the queue is numbered: "+
-					"it must be an integer from 0 to %d; one that has wrapped around goes to a queue of its own", sequence, cursor.MaxSeq))
+			wrong := invalid.Named("sequence", err)
+			wrong.Problem += ": the queue is numbered; " +
+				"one that has wrapped around goes to a queue of its own"
+			return wrong
 		}
 	case cursor.KindKeyed:
 		m.KeyType = of.KeyType

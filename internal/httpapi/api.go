@@ -93,6 +93,7 @@ func (a *API) Handle(ctx context.Context, metrics *emf.Metrics,
 		if problem == nil {
 			problem = ProblemOf(ctx, c.Scope, err)
 		}
+		c.name(problem)
 		if problem.Status >= http.StatusInternalServerError {
 			c.Metrics.Count("Errors", 1)
 		}
@@ -105,6 +106,23 @@ func (a *API) Handle(ctx context.Context, metrics *emf.Metrics,
 		a.Log.Success(ctx, c.logged("status", status)...)
 	}
 	return c.Answer(status, document)
+}
+
+// name ends a problem's detail with the names that it is about, as the request has them.
+func (c *Call) name(p *Problem) {
+	var named []string
+	for _, name := range p.Names {
+		value := c.Query.Get(name)
+		if members, err := strictjson.Members(c.Body); err == nil && value == "" {
+			value, _ = strictjson.Text(strictjson.Get(members, name))
+		}
+		if value != "" {
+			named = append(named, fmt.Sprintf("%s %q", name, value))
+		}
+	}
+	if len(named) > 0 {
+		p.Detail += " (" + strings.Join(named, ", ") + ")"
+	}
 }
 
 func (c *Call) failed(p *Problem) (json.RawMessage, error) {

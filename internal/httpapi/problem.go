@@ -30,6 +30,8 @@ type Problem struct {
 	AcceptEncoding string
 	// More are members of the type's own.
 	More map[string]any
+	// Names are the parameters, or the members of the body, whose values the detail ends with.
+	Names []string
 }
 
 // FieldError says what is wrong with a field, and what its bound is.
@@ -46,9 +48,10 @@ type FieldError struct {
 	Other *int `json:"other,omitempty"`
 }
 
-// NewProblem is a problem without fields that are wrong.
-func NewProblem(status int, kind, title, detail string) *Problem {
-	return &Problem{Status: status, Type: kind, Title: title, Detail: detail}
+// NewProblem is a problem without fields that are wrong. Its detail ends with what the request has
+// under the names.
+func NewProblem(status int, kind, title, detail string, names ...string) *Problem {
+	return &Problem{Status: status, Type: kind, Title: title, Detail: detail, Names: names}
 }
 
 // Unavailable is the problem of a request that may be repeated in a second.

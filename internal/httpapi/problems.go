@@ -32,7 +32,7 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 			fmt.Sprintf("seq %d is at or under the position, but not stored", missing.Seq))
 	case errors.Is(err, cursor.ErrNoQueue):
 		return NewProblem(http.StatusNotFound, "no-queue", "There is no such queue",
-			"nothing was ever put to this queue")
+			"nothing was ever put to this queue", "queue")
 	case errors.Is(err, cursor.ErrExpired):
 		return Unavailable(
 			"what was stored before expired while it was repeated; repeating the request is safe")

@@ -60,7 +60,6 @@ var detailOf = map[cursor.Outcome]string{
 	cursor.Conflict: "another message is stored under this seq; it stays",
 	cursor.Late:     "the seq was skipped: the queue's policy gave up waiting for it",
 	cursor.Stale:    "the queue is past this seq, and nothing is stored there any more",
-	cursor.Full:     "the seq is farther ahead of the queue's position than its maxAhead allows; nothing was stored",
 }
 
 var arrivalDetailOf = map[cursor.Outcome]string{
@@ -116,6 +115,10 @@ func (a *Answer) detail(r cursor.Result, kind cursor.Kind) {
 			`or make it with PUT /queues {"queue": %q, %s"first": %d}`, r.First, r.Seq, a.Queue, of, r.Seq)
 	case r.Outcome == cursor.Ahead:
 		a.Detail = fmt.Sprintf("the queue is in arrival order, and its position is %d: put seq %d next; nothing was stored", r.New, r.New+1)
+	case r.Outcome == cursor.Full:
+		a.Detail = fmt.Sprintf("the position is %d, and seqs up to %d are accepted now, "+
+			"maxAhead (%d) beyond it; nothing was stored: put it again later",
+			r.New, r.New+r.MaxAhead, r.MaxAhead)
 	case r.Outcome == cursor.Stale:
 		a.First = seqOf(r.First)
 		if r.Seq < r.First {

@@ -75,7 +75,9 @@ func First(text string) (*int64, error) {
 	}
 	first, err := cursor.ParseSeq(text)
 	if err != nil {
-		return nil, invalid.New(invalid.Malformed, "first", "must be a seq in plain digits, or here")
+		wrong := invalid.Named("first", err)
+		wrong.Problem += ", or here"
+		return nil, wrong
 	}
 	return &first, nil
 }

@@ -3,14 +3,17 @@
 package lists
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -20,8 +23,7 @@ import (
 
 // Selection is what a list is asked for.
 type Selection struct {
-	// of is what is listed: queues, consumers or chains.
-	of string
+	of *Kind
 	// State is what they are in; empty where all are asked for.
 	State view.State `json:"state"`
 	// Prefix begins the queues' names, or the chains' tags, as they are stored: a tenant's own.
@@ -39,20 +41,45 @@ type Selection struct {
 // Open is the state of chains that have not ended: there are no rows of it.
 const Open view.State = "open"
 
-var statesOf = map[string][]view.State{
-	"queues":    {view.Gap},
-	"consumers": {view.Blocked, view.InDoubt, view.Held, view.Retrying, view.Paused, view.CatchingUp},
-	"chains":    {Open, view.State(trouble.Failed), view.State(trouble.TimedOut)},
+// Kind is what there are lists of. A request without the parameter one is for a list.
+type Kind struct {
+	name, one string
+	// beside are the parameters that may stand beside one, ofList those that may not.
+	beside, ofList []string
+	states         []view.State
 }
 
-// Read reads what is asked for of queues, consumers or chains.
-func Read(c *httpapi.Call, of string) (Selection, error) {
-	s := Selection{of: of}
-	err := c.Parameters(&s)
-	if err == nil && s.Consumer != "" && of != "consumers" {
-		err = invalid.New(invalid.Unknown, "consumer",
-			"is not known: there are prefix, state, after and limit")
+var (
+	listed = []string{"prefix", "state", "after", "limit"}
+
+	// Queues are listed without a queue.
+	Queues = &Kind{"queues", "queue", nil, listed, []view.State{view.Gap}}
+	// Consumers are listed without a queue.
+	Consumers = &Kind{"consumers", "queue", []string{"consumer", "after", "limit"}, listed[:2],
+		[]view.State{view.Blocked, view.InDoubt, view.Held, view.Retrying, view.Paused, view.CatchingUp}}
+	// Chains are listed without a tag.
+	Chains = &Kind{"chains", "tag", nil, listed,
+		[]view.State{Open, view.State(trouble.Failed), view.State(trouble.TimedOut)}}
+)
+
+// Check reports a parameter that the kind has not, or not beside one.
+func (k *Kind) Check(c *httpapi.Call) error {
+	names := slices.Concat([]string{k.one}, k.beside, k.ofList)
+	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
+		if !slices.Contains(names, name) {
+			return strictjson.In(name, strictjson.Unknown(names))
+		}
+		if c.Query.Has(k.one) && slices.Contains(k.ofList, name) {
+			return invalid.New(invalid.Misplaced, name, "belongs to a list: give no "+k.one+" with it")
+		}
 	}
+	return nil
+}
+
+// Read reads what is asked for of a kind.
+func Read(c *httpapi.Call, of *Kind) (Selection, error) {
+	s := Selection{of: of}
+	err := cmp.Or(of.Check(c), c.Parameters(&s))
 	if err == nil {
 		s.Prefix, err = Prefix(c, s.Prefix)
 	}
@@ -84,12 +111,14 @@ func Prefix(c *httpapi.Call, prefix string) (string, error) {
 }
 
 func (s Selection) checkState() error {
-	known := statesOf[s.of]
-	if s.State == "" && s.of != "chains" || slices.Contains(known, s.State) {
+	switch {
+	case s.State == "" && s.of == Chains:
+		return invalid.New(invalid.Missing, "tag", "or state must be given")
+	case s.State == "" || slices.Contains(s.of.states, s.State):
 		return nil
 	}
 	var names []string
-	for _, state := range known {
+	for _, state := range s.of.states {
 		names = append(names, string(state))
 	}
 	return invalid.New(invalid.Unknown, "state", "must be one of "+strings.Join(names, ", "))
@@ -97,7 +126,8 @@ func (s Selection) checkState() error {
 
 // sum binds a token to what was asked for.
 func (s Selection) sum() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{s.of, string(s.State), s.Prefix, s.Consumer}))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q",
+		[]string{s.of.name, string(s.State), s.Prefix, s.Consumer}))
 	return string(sum[:8])
 }
 

@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -113,7 +116,7 @@ func TestPagesOfAFleet(t *testing.T) {
 	}
 	for state, want := range map[view.State]int{view.Held: queues, view.Retrying: 0} {
 		seen := map[string]int{}
-		for s, pages := (Selection{of: "consumers", State: state, Limit: 100}), 0; ; pages++ {
+		for s, pages := (Selection{of: Consumers, State: state, Limit: 100}), 0; ; pages++ {
 			rows, next, err := s.page(t.Context(), store, now)
 			check.Need(t, err == nil && len(rows) <= s.Limit && pages <= queues/s.Limit+3,
 				"%s: page %d has %d rows, %v", state, pages, len(rows), err)
@@ -131,5 +134,26 @@ func TestPagesOfAFleet(t *testing.T) {
 			check.That(t, n <= 1 && queue != "", "%s: %q is listed %d times", state, queue, n)
 		}
 		check.That(t, len(seen) == want, "%s: %d queues, want %d", state, len(seen), want)
+	}
+}
+
+// TestKindsAreTheContract: a kind has the parameters and the states of the contract.
+func TestKindsAreTheContract(t *testing.T) {
+	for _, k := range []*Kind{Queues, Consumers, Chains} {
+		params := httpapitest.Contract(t).Paths.Value("/" + k.name).Get.Parameters
+		want, names := map[string]bool{}, map[string]bool{}
+		for _, p := range params {
+			want[p.Value.Name] = true
+		}
+		for _, state := range params.GetByInAndName("query", "state").Schema.Value.Enum {
+			want["="+state.(string)] = true
+		}
+		for _, name := range slices.Concat([]string{k.one}, k.beside, k.ofList) {
+			names[name] = true
+		}
+		for _, state := range k.states {
+			names["="+string(state)] = true
+		}
+		check.Is(t, cmp.Diff(want, names), "", k.name)
 	}
 }

@@ -112,7 +112,7 @@ func TestRefused(t *testing.T) {
 		"seq is missing, and so is id":                       {Texts{Queue: "q"}, Kind{}},
 		"key must not be given beside seq":                   {Texts{Queue: "q", Seq: "s", Key: "k"}, Kind{}},
 		"first must not be given without a seq":              {Texts{Queue: "q", ID: "i", First: "here"}, Kind{}},
-		"first must be a seq in plain digits, or here":       {Texts{Queue: "q", Seq: "n", First: "-1"}, Kind{}},
+		`first is "-1": it must be an integer from 0 to`:     {Texts{Queue: "q", Seq: "n", First: "-1"}, Kind{}},
 		"keyType must not be given without a key":            {Texts{Queue: "q", ID: "i", KeyType: "time"}, Kind{}},
 		"keyType is missing beside key":                      {Texts{Queue: "q", ID: "i", Key: "k"}, source},
 		"prev must not be given without a key":               {Texts{Queue: "q", ID: "i", Prev: "p"}, Kind{}},
@@ -189,7 +189,7 @@ func TestMessages(t *testing.T) {
 		"no prefix, and a tenant":    {of(t, Texts{Queue: "a", ID: "a", Prefix: &prefix}, Kind{Source: "s"}, document(`{"a":"@acme/x"}`)), `queue begins with '@', as the queues of tenants do: a source without a prefix may name none (a is "@acme/x")`},
 		"an operator's":              {of(t, Texts{Queue: "a", ID: "a"}, Kind{}, document(`{"a":"@acme/x"}`)), `@acme/x|@acme/x|-1|[]|{"a":"@acme/x"}`},
 		"a seq, in digits":           {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":"12"}`)), `q||12|[]|{"n":"12"}`},
-		"no seq":                     {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":1.5}`)), "seq is not an integer from 0 to 9223372036854775807 written in plain digits (n is 1.5)"},
+		"no seq":                     {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":1.5}`)), `seq is "1.5": it must be an integer from 0 to 9223372036854775807, in plain digits (n is 1.5)`},
 		"a key": {
 			of(t, Texts{Queue: "'q'", ID: "i", Key: "t | @received,k", Prev: "p.id", Attributes: map[string]string{"a": "i", "b": "none"}}, Kind{}, document(`{"i":1,"k":"x","p":{"id":0}}`)),
 			`q|1|-1|[` + fmt.Sprint(sortkey.Received(at)) + ` x]|{"i":1,"k":"x","p":{"id":0}}||0|map[a:1 streamsort-received:key]`,

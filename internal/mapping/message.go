@@ -120,13 +120,13 @@ func (m *Mapping) Message(e *Event) (cursor.Message, error) {
 		v, err := a.path.find(e)
 		if err != nil || v.kind == absent {
 			if err != nil {
-				return msg, invalid.Named("attributes", err)
+				return msg, invalid.Named("attributes."+a.name, err)
 			}
 			continue
 		}
 		value, err := v.name(false)
 		if err != nil {
-			return msg, invalid.Named("attributes", err)
+			return msg, invalid.Named("attributes."+a.name, err)
 		}
 		set(&msg, a.name, value)
 	}

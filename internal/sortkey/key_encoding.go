@@ -3,6 +3,7 @@ package sortkey
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -52,15 +53,16 @@ func readKeyPart(raw []byte) (any, error) {
 	return number, nil
 }
 
-// append writes a value of this part's type. The error names the type that would take it.
+// append writes a value of this part's type. The error names the type that would take it; not hex
+// and text, which take what was meant as another, and none for a rank, which takes what it matches.
 func (p keyPart) append(to []byte, value any) ([]byte, error) {
 	stored, err := p.encode(to, value)
 	wrong, ok := errors.AsType[*invalid.Error](err)
-	if !ok {
+	if !ok || p.isRank() {
 		return stored, err
 	}
 	for _, kind := range keyKinds {
-		if kind.name == p.kind.name {
+		if kind == p.kind || kind.tag == TagHex || kind.tag == tagText {
 			continue
 		}
 		if _, err := (keyPart{kind: kind}).encode(nil, value); err == nil {
@@ -97,7 +99,9 @@ func (p keyPart) encode(to []byte, value any) ([]byte, error) {
 	rank, found := p.patterns.of(text)
 	if !found {
 		return nil,
-			invalid.New(invalid.Unknown, "", "has no rank: it must match one of "+p.patterns.String())
+			invalid.New(invalid.Unknown, "", fmt.Sprintf(
+				"has no rank: it is %.40q, and must match one of %s; the pattern * matches every text",
+				text, p.patterns))
 	}
 	return append(to, byte(rank)), nil
 }

@@ -22,7 +22,7 @@ type keyKind struct {
 	text func(code string) string
 }
 
-// keyKinds are all, but for ranks. An error names the first that takes what another refuses.
+// keyKinds are all, but for ranks. An error may name the first that takes what another refuses.
 var keyKinds = []*keyKind{
 	{name: "number", tag: tagNumber, number: decimalOf},
 	{name: "time", tag: tagTime, number: secondsOf},

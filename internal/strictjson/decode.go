@@ -121,11 +121,15 @@ func newDecoder(into any) *decoder {
 
 func (d *decoder) field(name string) (*field, reflect.Value, error) {
 	if d.given[name] = true; d.shape.fields[name] == nil {
-		return nil, d.into, invalid.New(invalid.Unknown, "",
-			"is not known: "+listed("there are ", d.shape.names, "and"))
+		return nil, d.into, Unknown(d.shape.names)
 	}
 	f := d.shape.fields[name]
 	return f, d.into.FieldByIndex(f.index), nil
+}
+
+// Unknown is the error of a member whose name is another than these.
+func Unknown(names []string) error {
+	return invalid.New(invalid.Unknown, "", "is not known: "+listed("there are ", names, "and"))
 }
 
 // finish checks what is missing, and what the struct itself checks.
@@ -190,6 +194,9 @@ func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 		return nil
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return f.wrong(invalid.OutOfRange, Shown(raw))
+	}
 	if err != nil || strconv.FormatInt(n, 10) != string(raw) {
 		return f.wrong(invalid.Malformed, Shown(raw))
 	}

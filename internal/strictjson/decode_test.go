@@ -109,7 +109,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"n":1e3}`:                              "malformed: n must be a positive integer: it is 1e3",
 		`{"n":"1"}`:                              `malformed: n must be a positive integer: it is "1"`,
 		`{"n":null}`:                             "malformed: n must be a positive integer: it is null",
-		`{"n":9223372036854775808}`:              "malformed: n must be a positive integer: it is 9223372036854775808",
+		`{"n":9223372036854775808}`:              "out-of-range: n must be a positive integer: it is 9223372036854775808",
 		`{"most":-0}`:                            "malformed: most must be an integer from 0 to 9: it is -0",
 		`{"most":10}`:                            "out-of-range: most must be an integer from 0 to 9: it is 10",
 		`{"n":3,"most":2}`:                       "clash: n must not be above most",

@@ -191,7 +191,7 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64,
 		return Advance{}, err
 	}
 	if seq < 0 {
-		return Advance{}, invalidSeq(invalid.OutOfRange, negativeSeq)
+		return Advance{}, outOfBounds("seq", invalid.OutOfRange, seq, firstBounds)
 	}
 	if len(reason) == 0 || len(reason) > maxReason {
 		return Advance{}, invalid.New(invalid.TextCode(reason, maxReason), "reason",

@@ -117,7 +117,7 @@ func (m *Message) Validate() error {
 	case ValidateQueue(m.Queue) != nil:
 		return ValidateQueue(m.Queue)
 	case m.Seq < NoSeq:
-		return invalidSeq(invalid.OutOfRange, negativeSeq)
+		return outOfBounds("seq", invalid.OutOfRange, m.Seq, firstBounds)
 	case m.First != nil && *m.First < FirstHere:
 		return Change{First: m.First}.validate()
 	case m.name() == "" && m.way() != KindNumbered:
@@ -153,8 +153,6 @@ func (m *Message) Validate() error {
 	}
 	return m.Trace.validate()
 }
-
-const negativeSeq = "is negative: it must be from 0 to 9223372036854775807"
 
 // validateWay reports what a message must not have, or has to have, for the kind of its queue.
 func (m *Message) validateWay() error {

@@ -205,6 +205,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		i := places[n]
 		results[i] = s.putOne(ctx, messages[i], cur)
 	})
+	storedFirst(places, results)
 
 	if slices.ContainsFunc(places, func(i int) bool { return results[i].Outcome == Stale }) {
 		moved.err = s.erasedSince(ctx, queue)
@@ -234,6 +235,18 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 			continue
 		}
 		results[i].finish(moved)
+	}
+}
+
+// storedFirst has the first of the same messages be the one that was stored: they are put in any
+// order, and the later ones of the call are the duplicates.
+func storedFirst(places []int, results []Result) {
+	for _, i := range places {
+		if results[i].Outcome == Stored {
+			same := func(at int) bool { return results[at].Seq == results[i].Seq }
+			first := places[slices.IndexFunc(places, same)]
+			results[first], results[i] = results[i], results[first]
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"errors"
 	"math"
 	"strconv"
 
@@ -14,23 +15,17 @@ const MaxSeq = math.MaxInt64
 // to [MaxSeq]. Everything else is an [InvalidError] of field "seq": a sign, a fraction, an
 // exponent, spaces. Two spellings of one number would be two opinions on what the producer meant.
 func ParseSeq(text string) (int64, error) {
+	seq, err := strconv.ParseInt(text, 10, 64)
+	code := invalid.Malformed
 	switch {
 	case text == "":
-		return 0, invalidSeq(invalid.Missing, "is empty")
-	case len(text) > 1 && text[0] == '0':
-		return 0, invalidSeq(invalid.Malformed, "has leading zeros")
+		code = invalid.Missing
+	case seq < 0, errors.Is(err, strconv.ErrRange):
+		code = invalid.OutOfRange
+	case err == nil && text[0] >= '0' && (len(text) == 1 || text[0] > '0'):
+		return seq, nil
 	}
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return 0, invalidSeq(invalid.Malformed,
-				"is not an integer from 0 to 9223372036854775807 written in plain digits")
-		}
-	}
-	seq, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, invalidSeq(invalid.OutOfRange, "is over 9223372036854775807")
-	}
-	return seq, nil
+	return 0, outOfBounds("seq", code, text, firstBounds)
 }
 
 func invalidSeq(code invalid.Code, problem string) error {

@@ -342,7 +342,7 @@ const (
 func parseInteger(text, must string) (int64, error) {
 	n, err := ParseSeq(text)
 	if err != nil {
-		err = outOfBounds("", invalid.Malformed, text, must)
+		err = outOfBounds("", invalid.Named("", err).Code, text, must)
 	}
 	return n, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // bench is a Sorter on tables in memory with a clock that is set by hand.
@@ -196,14 +197,38 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	check.That(t, len(queues) == 0, "two messages under one seq: something was stored: %v", queues)
 }
 
+// TestSameMessageTwiceInACall: the later one is the duplicate, whichever is written first.
+func TestSameMessageTwiceInACall(t *testing.T) {
+	b := newBench(t, func(o *cursor.Options) {
+		o.ForEach = func(n int, do func(int)) {
+			for i := range n {
+				do(n - 1 - i)
+			}
+		}
+	})
+	var got []cursor.Outcome
+	for _, r := range b.sorter.Put(t.Context(), body(1), body(1), body(1)) {
+		got = append(got, r.Outcome)
+	}
+	check.Is(t, fmt.Sprint(got), "[advanced duplicate duplicate]")
+}
+
 func TestParseSeq(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "7": 7, "9223372036854775807": math.MaxInt64} {
 		got, err := cursor.ParseSeq(text)
 		check.That(t, err == nil && got == want, "%q: %d, %v", text, got, err)
 	}
-	for _, text := range []string{"", "-1", "+1", "1.0", "1e3", "01", "00", " 1", "1 ", "0x1", "1_0",
-		"9223372036854775808", "٣", "NaN"} {
-		refuses(t, "seq", check.Err(cursor.ParseSeq(text)), "seq")
+	for text, code := range map[string]invalid.Code{"": invalid.Missing, "-1": invalid.OutOfRange,
+		"+1": invalid.Malformed, "1.0": invalid.Malformed, "1e3": invalid.Malformed,
+		"01": invalid.Malformed, "00": invalid.Malformed, "-0": invalid.Malformed,
+		" 1": invalid.Malformed, "1 ": invalid.Malformed, "0x1": invalid.Malformed,
+		"1_0": invalid.Malformed, "٣": invalid.Malformed, "NaN": invalid.Malformed,
+		"9223372036854775808": invalid.OutOfRange, "-9223372036854775809": invalid.OutOfRange} {
+		err := check.Err(cursor.ParseSeq(text))
+		var wrong *cursor.InvalidError
+		check.That(t, errors.As(err, &wrong) && wrong.Code == code && err.Error() == fmt.Sprintf(
+			"seq is %q: it must be an integer from 0 to 9223372036854775807, in plain digits", text),
+			"%q: error %v, want %s", text, err, code)
 	}
 }
 

@@ -47,7 +47,9 @@ func parseStart(text string) (Start, error) {
 	}
 	seq, err := cursor.ParseSeq(text)
 	if err != nil {
-		return Start{}, invalid.New(invalid.Malformed, "start", "must be first, latest or a seq")
+		wrong := invalid.Named("start", err)
+		wrong.Problem += ", or first, or latest"
+		return Start{}, wrong
 	}
 	return At(seq), nil
 }
@@ -59,12 +61,12 @@ func (s *Start) UnmarshalJSON(raw []byte) (err error) {
 	if strings.HasPrefix(text, `"`) {
 		err = json.Unmarshal(raw, &text)
 	}
-	if err == nil && text != "" {
-		*s, err = parseStart(text)
-	}
 	if err != nil || text == "" {
 		return invalid.New(invalid.Malformed, "",
 			fmt.Sprintf("must be first, latest or a seq: it is %.40s", raw))
+	}
+	if *s, err = parseStart(text); err != nil {
+		return invalid.Named("", err)
 	}
 	return nil
 }

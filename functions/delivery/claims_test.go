@@ -127,7 +127,7 @@ func TestBadClaims(t *testing.T) {
 	}
 	s.Want("unknown", s.Request("POST", "/claims", "",
 		`{"queue":"q","consumer":"nobody","request":"r"}`), 404, "no-consumer",
-		`no consumer of this name (queue \"q\", consumer \"nobody\")`)
+		`no consumer of this name: POST /consumers creates it (queue \"q\", consumer \"nobody\")`)
 	s.Want("after all that", s.Request("POST", "/claims", "",
 		`{"queue":"q","consumer":"billing","request":"r"}`), 200, `"token":"1-r"`)
 }

@@ -17,7 +17,7 @@ func problemOf(err error) *httpapi.Problem {
 	switch {
 	case errors.Is(err, delivery.ErrNoConsumer):
 		return httpapi.NewProblem(http.StatusNotFound, "no-consumer", "There is no such consumer",
-			"the queue has no consumer of this name", "queue", "consumer")
+			"the queue has no consumer of this name: POST /consumers creates it", "queue", "consumer")
 	case errors.Is(err, endpoint.ErrNone):
 		return httpapi.NewProblem(http.StatusNotFound, "no-endpoint", "There is no such endpoint",
 			"the consumer has no endpoint for this queue, or prefix", "queue", "prefix", "consumer")

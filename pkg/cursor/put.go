@@ -241,11 +241,14 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 // storedFirst has the first of the same messages be the one that was stored: they are put in any
 // order, and the later ones of the call are the duplicates.
 func storedFirst(places []int, results []Result) {
-	for _, i := range places {
-		if results[i].Outcome == Stored {
-			same := func(at int) bool { return results[at].Seq == results[i].Seq }
-			first := places[slices.IndexFunc(places, same)]
-			results[first], results[i] = results[i], results[first]
+	for n, first := range places {
+		if results[first].Outcome != Duplicate {
+			continue
+		}
+		for _, later := range places[n+1:] {
+			if results[later].Outcome == Stored && results[later].Seq == results[first].Seq {
+				results[first], results[later] = results[later], results[first]
+			}
 		}
 	}
 }

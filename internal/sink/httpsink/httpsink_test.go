@@ -120,6 +120,9 @@ func TestSingle(t *testing.T) {
 	key := check.Get(sortkey.ParseKeyType("number"))
 	b.Messages[1].Key = check.Get(key.Key(7))
 	b.Messages[1].Late, b.Messages[1].Unlinked = true, true
+	b.Messages[1].Trace = cursor.Trace{
+		Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1",
+	}
 	b = sinktest.Tracked(b, "chain")
 	check.OK(t, e.open(t, `,"headers":{"X-Env":"prod"}`).Send(t.Context(), b))
 	check.Need(t, len(e.asked) == 2 && e.asked[0].body == `{"n":1}` && e.asked[1].body == "two",
@@ -128,10 +131,12 @@ func TestSingle(t *testing.T) {
 		{
 			"Streamsort-Seq": "1", "Streamsort-Id": "a/1%25%0A", "Streamsort-Attributes": `{"k":"\u00f6\"\ud83d\ude00"}`,
 			"Content-Type": "application/json", "Streamsort-Key": "", "Streamsort-Late": "",
+			"Traceparent": "", "Tracestate": "",
 		},
 		{
 			"Streamsort-Seq": "2", "Streamsort-Id": "", "Streamsort-Attributes": "", "Content-Type": "application/json",
 			"Streamsort-Key": "7", "Streamsort-Late": "true", "Streamsort-Unlinked": "true",
+			"Traceparent": b.Messages[1].Trace.Parent, "Tracestate": "a=1",
 		},
 	} {
 		for name, value := range map[string]string{
@@ -648,20 +653,6 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 			check.Is(t, len(e.asked), 1)
 		})
 	}
-}
-
-// TestTraceHeaders: a single message's trace is that of its request.
-func TestTraceHeaders(t *testing.T) {
-	e := newEndpoint(t, nil)
-	b := sinktest.Batch("q", "1", "2")
-	b.Messages[0].Trace = cursor.Trace{
-		Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1",
-	}
-	check.OK(t, e.open(t, "").Send(t.Context(), b))
-	first, second := e.asked[0], e.asked[1]
-	check.That(t, first.Get("Traceparent") == b.Messages[0].Trace.Parent &&
-		first.Get("Tracestate") == "a=1" && second.Get("Traceparent")+second.Get("Tracestate") == "",
-		"asked %+v", e.asked)
 }
 
 // TestCloudEvents: CloudEvents' own SDK reads what comes, one by one and in batches.

@@ -1,7 +1,6 @@
 package lambda
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -159,15 +158,4 @@ func TestLambdaParts(t *testing.T) {
 	fail, *payloads = true, nil
 	check.That(t, s.Send(sinktest.Within(t, time.Minute), b) != nil, "a failure was taken for success")
 	check.Is(t, len(*payloads), 1)
-}
-
-func TestLambdaEndsWithTheContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	endpoint, _ := invoked(t, func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done()
-	})
-	s := sinktest.Open(t, Kind, functionARN, endpoint)
-	err := s.Send(ctx, sinktest.Batch("q", "1"))
-	check.That(t, err != nil, "a call that was cut off was taken for success")
 }

@@ -180,9 +180,8 @@ func TestHandlerDelivers(t *testing.T) {
 	b.put("a", strings.Repeat("x", 2000), 1)
 	check.Is(t, len(b.run(record(1, "a", 1)).BatchItemFailures), 0)
 	c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing")
-	if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "takes at most 1024") {
-		t.Errorf("%+v, %v", c, err)
-	}
+	check.That(t, err == nil && c.State == delivery.Blocked &&
+		strings.Contains(c.Error, "takes at most 1024"), "%+v, %v", c, err)
 	b.has(`"DeliveriesBlocked":1`)
 }
 
@@ -364,10 +363,9 @@ func TestHanding(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				done := d.Deliver(ctx, "q", delivery.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
-				if done.Err != nil || done.Record.State != c.state || done.Record.Attempts != c.attempts {
-					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts,
-						done.Err, c.state, c.attempts)
-				}
+				check.That(t, done.Err == nil && done.Record.State == c.state &&
+					done.Record.Attempts == c.attempts, "%s after %d attempts, %v; want %s after %d",
+					done.Record.State, done.Record.Attempts, done.Err, c.state, c.attempts)
 				if at := synctestDay.Add(20 * time.Minute); done.Record.RetryAt.Equal(at) != (name == "busy") {
 					t.Errorf("it is tried again at %s; it asked for %s", done.Record.RetryAt, at)
 				}

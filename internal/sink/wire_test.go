@@ -319,14 +319,12 @@ func TestCloudEventsOut(t *testing.T) {
 		check.OK(t, s.Send(t.Context(), b))
 		check.Need(t, len(got) == 3, "%s: %d events", config.Kind, len(got))
 		e := got[0]
-		if e.ID() != "1" || e.Source() != "/s" || e.Type() != "t" ||
-			string(e.Data()) != `{"total": 12}` || e.Extensions()["n"] != int32(5) ||
-			e.Extensions()["traceparent"] == nil || e.Extensions()["streamsortqueue"] != "@acme/orders" ||
-			e.Extensions()["streamsortconsumer"] != "c" ||
-			e.Extensions()["streamsortseq"] != "1" || e.Extensions()["streamsorttoken"] != "7-req" ||
-			e.Extensions()["streamsortedge"] != b.Edges[0].String() {
-			t.Errorf("%s: %s", config.Kind, raws[0])
-		}
+		check.That(t, e.ID() == "1" && e.Source() == "/s" && e.Type() == "t" &&
+			string(e.Data()) == `{"total": 12}` && e.Extensions()["n"] == int32(5) &&
+			e.Extensions()["traceparent"] != nil && e.Extensions()["streamsortqueue"] == "@acme/orders" &&
+			e.Extensions()["streamsortconsumer"] == "c" && e.Extensions()["streamsortseq"] == "1" &&
+			e.Extensions()["streamsorttoken"] == "7-req" &&
+			e.Extensions()["streamsortedge"] == b.Edges[0].String(), "%s: %s", config.Kind, raws[0])
 		if e := got[1]; string(e.Data()) != "99999999999999999999" ||
 			e.DataBase64 != (config.Kind == "eventbridge") || e.Extensions()["streamsortseq"] != "2" {
 			t.Errorf("%s: %s", config.Kind, raws[1])
@@ -396,9 +394,8 @@ func TestAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				err := c.sink.open(t, c.answer).Send(t.Context(), sinktest.Batch("q", "1"))
-				if err == nil || kind.IsAway(err) != c.away {
-					t.Errorf("error %v; is the sink away: %v, want %v", err, kind.IsAway(err), c.away)
-				}
+				check.That(t, err != nil && kind.IsAway(err) == c.away,
+					"error %v; is the sink away: %v, want %v", err, kind.IsAway(err), c.away)
 			})
 		})
 	}

@@ -58,7 +58,12 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 	pulls := delivery.Request{Queue: "q", Consumer: "c", ID: "r"}
 	answered(t, "one that pulls", delivery.Busy)(p.Claim(t.Context(), pulls))
 	k.at("q", 0, delivery.Started)
+	for _, token := range []delivery.Token{{N: 1, Req: "other"}, {N: 7, Req: h.Token.Req}} {
+		other := delivery.Held{Queue: "q", Consumer: "c", Token: token}
+		answered(t, "another token", delivery.Lost, "FOREIGN")(p.Commit(t.Context(), other))
+	}
 	answered(t, "commit", delivery.OK)(p.Commit(t.Context(), h))
+	answered(t, "too late", delivery.Committed)(p.Abort(t.Context(), h, "no"))
 	k.at("q", 3, delivery.Idle)
 	next := k.defersTo(endedDeferred)
 	answered(t, "the commit of the one before", delivery.OK)(p.Commit(t.Context(), h))

@@ -159,7 +159,8 @@ func TestLikeTheSDK(t *testing.T) {
 					}}))
 			},
 			func(ctx context.Context) error {
-				return check.Err(sqs.New(sqs.Options{Region: "us-gov-west-1", Credentials: keys, HTTPClient: caught,
+				return check.Err(sqs.New(sqs.Options{Region: "us-gov-west-1", Credentials: keys,
+					HTTPClient:                       caught,
 					DisableMessageChecksumValidation: true}).SendMessageBatch(ctx, &sqs.SendMessageBatchInput{
 					QueueUrl: text("https://q.fifo"), Entries: []sqstypes.SendMessageBatchRequestEntry{{
 						Id: text("0"), MessageBody: text(odd), MessageGroupId: text("g"), MessageDeduplicationId: text("d"),
@@ -178,7 +179,8 @@ func TestLikeTheSDK(t *testing.T) {
 				}))
 			},
 			func(ctx context.Context) error {
-				return check.Err(sns.New(sns.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).
+				return check.Err(sns.New(sns.Options{Region: "eu-west-1", Credentials: keys,
+					HTTPClient: caught}).
 					PublishBatch(ctx, &sns.PublishBatchInput{
 						TopicArn: text(topic), PublishBatchRequestEntries: []snstypes.PublishBatchRequestEntry{
 							{
@@ -234,7 +236,8 @@ func TestLikeTheSDK(t *testing.T) {
 					map[string]awscall.Attribute{"kind": {DataType: "String", StringValue: odd}})
 			},
 			func(ctx context.Context) error {
-				return check.Err(sns.New(sns.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).
+				return check.Err(sns.New(sns.Options{Region: "eu-west-1", Credentials: keys,
+					HTTPClient: caught}).
 					Publish(ctx, &sns.PublishInput{
 						TopicArn: text(topic), Subject: text("subject"), Message: text(odd),
 						MessageAttributes: map[string]snstypes.MessageAttributeValue{

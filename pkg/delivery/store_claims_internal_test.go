@@ -37,10 +37,8 @@ func TestStoreFailsAPart(t *testing.T) {
 			"away":   {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2, Away: 1},
 		} {
 			c := b.claim(b.create(b.fresh(name)), "r1", 5)
-			c = b.made("failed",
-				failedNow(c, request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}))(
-				b.Fail(b.Context(), b.queue, name, c.Token,
-					request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}))
+			before := request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}
+			c = b.made("failed", failedNow(c, before))(b.fail(b.queue, name, c.Token, before))
 			c = b.claim(c, "r2", 5)
 			want := c
 			want.Attempts, want.Together, want.FailingSince = 1, 1, time.Time{}
@@ -49,8 +47,8 @@ func TestStoreFailsAPart(t *testing.T) {
 			}
 			want = failedNow(want, f)
 			want.Delivered += 2
-			b.made(name, want)(b.Fail(b.Context(), b.queue, name, c.Token, f))
-			b.made(name+", again", want)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+			b.made(name, want)(b.fail(b.queue, name, c.Token, f))
+			b.made(name+", again", want)(b.fail(b.queue, name, c.Token, f))
 		}
 	})
 }
@@ -72,14 +70,17 @@ func TestStoreClaimRefused(t *testing.T) {
 		stale := b.commits(b.claim(b.create(b.fresh("stale")), "r1", 5))
 		b.not("claimed with an old token", stale)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
 		again := b.fails(b.claim(b.create(b.fresh("again")), "r1", 5), failure(false))
-		b.not("claimed with an old token, at the same place", again)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
-		b.not("blocked with an old token, at the same place", again)(b.Block(b.Context(), b.fresh("again"), at))
+		b.not("claimed with an old token, at the same place", again)(b.Claim(b.Context(),
+			b.fresh("again"), claim("r2", 5)))
+		b.not("blocked with an old token, at the same place", again)(b.Block(b.Context(),
+			b.fresh("again"), at))
 
 		// Removed and recreated elsewhere: its token and state are what they were.
 		elsewhere := b.fresh("elsewhere")
 		elsewhere.Delivered = 9
 		b.create(elsewhere)
-		b.not("claimed from another place", elsewhere)(b.Claim(b.Context(), b.fresh("elsewhere"), claim("r", 5)))
+		b.not("claimed from another place", elsewhere)(b.Claim(b.Context(), b.fresh("elsewhere"),
+			claim("r", 5)))
 		b.not("blocked at another place", elsewhere)(b.Block(b.Context(), b.fresh("elsewhere"), at))
 
 		stuck := b.fresh("blocked")
@@ -102,8 +103,8 @@ func TestStoreTakeover(t *testing.T) {
 		want = claimed(want, late)
 		b.made("after it", want)(b.Claim(b.Context(), c, late))
 		b.made("again", want)(b.Claim(b.Context(), c, late))
-		b.not("the old one's commit", want)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		b.not("the old one's failure", want)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.not("the old one's commit", want)(b.commit(b.queue, "a", c.Token))
+		b.not("the old one's failure", want)(b.fail(b.queue, "a", c.Token, failure(false)))
 	})
 }
 
@@ -124,15 +125,16 @@ func TestStoreDeferred(t *testing.T) {
 		leased := b.claim(b.create(b.fresh("shorter")), "r1", 5)
 		shorter := leased
 		shorter.Deferred, shorter.LeaseUntil = true, leased.LeaseUntil.Add(-time.Millisecond)
-		b.made("deferred for less than its lease", shorter)(b.Defer(b.Context(), leased, shorter.LeaseUntil))
+		b.made("deferred for less than its lease", shorter)(b.Defer(b.Context(), leased,
+			shorter.LeaseUntil))
 
 		c := deferred(5)
 		for _, other := range []Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
-			b.not("deferred with another token", c)(b.Defer(b.Context(), under(c, other), at.Add(2*time.Hour)))
+			b.not("deferred with another token", c)(b.Defer(b.Context(), under(c, other),
+				at.Add(2*time.Hour)))
 			b.not("expired with another token", c)(b.Expire(b.Context(), under(c, other), late(c)))
-			b.not("committed with another token", c)(b.Commit(b.Context(), c.Queue, c.Name, other, Response{}))
-			b.not("failed with another token",
-				c)(b.Fail(b.Context(), c.Queue, c.Name, other, failure(false)))
+			b.not("committed with another token", c)(b.commit(c.Queue, c.Name, other))
+			b.not("failed with another token", c)(b.fail(c.Queue, c.Name, other, failure(false)))
 		}
 		b.not("prepared", c)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
 		b.not("decided", c)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
@@ -143,11 +145,13 @@ func TestStoreDeferred(t *testing.T) {
 		b.not("expired at the lease's end", c)(b.Expire(b.Context(), c, early))
 		longer := c
 		longer.LeaseUntil = at.Add(2 * time.Hour)
-		b.not("extended as if it were not deferred", c)(b.Extend(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
+		b.not("extended as if it were not deferred", c)(b.Extend(b.Context(), c.Queue, c.Name, c.Token,
+			longer.LeaseUntil))
 		b.made("extended", longer)(b.Defer(b.Context(), c, longer.LeaseUntil))
-		b.made("deferred, and it was extended beyond that", longer)(b.Defer(b.Context(), c, at.Add(90*time.Minute)))
+		b.made("deferred, and it was extended beyond that", longer)(b.Defer(b.Context(), c,
+			at.Add(90*time.Minute)))
 		b.not("expired, and it was extended", longer)(b.Expire(b.Context(), c, late(c)))
-		done := b.made("committed", committed(longer))(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+		done := b.made("committed", committed(longer))(b.commit(c.Queue, c.Name, c.Token))
 		b.not("deferred after its commit", done)(b.Defer(b.Context(), c, longer.LeaseUntil))
 		b.not("expired after its commit", done)(b.Expire(b.Context(), c, late(longer)))
 
@@ -156,7 +160,7 @@ func TestStoreDeferred(t *testing.T) {
 		want.Outcomes[c.Token.N%4] = remember(c.Token, Cancelled)
 		b.made("expired", want)(b.Expire(b.Context(), c, late(c)))
 		b.made("a response that was lost", want)(b.Expire(b.Context(), c, late(c)))
-		b.not("committed late", want)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+		b.not("committed late", want)(b.commit(c.Queue, c.Name, c.Token))
 		b.not("deferred late", want)(b.Defer(b.Context(), c, late(c).Now))
 
 		c = deferred(5)
@@ -164,7 +168,8 @@ func TestStoreDeferred(t *testing.T) {
 		c = deferred(4)
 		b.fails(c, failure(true))
 		c = deferred(5)
-		b.made("committed, and more claimed", claimed(committed(c), claim("r2", 6)))(b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
+		b.made("committed, and more claimed", claimed(committed(c), claim("r2", 6)))(
+			b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
 		// A process that saw it before it was deferred.
 		c = deferred(5)
 		want = ended(c, Cancelled)
@@ -225,19 +230,19 @@ func TestStoreCommit(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		want := committed(c)
-		b.made("committed", want)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		b.made("again", want)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.made("committed", want)(b.commit(b.queue, "a", c.Token))
+		b.made("again", want)(b.commit(b.queue, "a", c.Token))
 		next := b.claim(want, "r2", 6)
-		b.made("again, after the next claim", next)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.made("again, after the next claim", next)(b.commit(b.queue, "a", c.Token))
 
 		c = b.create(b.fresh("b"))
-		b.not("without a claim", c)(b.Commit(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}, Response{}))
+		b.not("without a claim", c)(b.commit(b.queue, "b", Token{N: 0, Req: "r"}))
 		c = b.claim(c, "r1", 5)
 		for _, token := range []Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
-			b.not("with another token", c)(b.Commit(b.Context(), b.queue, "b", token, Response{}))
+			b.not("with another token", c)(b.commit(b.queue, "b", token))
 		}
 		c = b.fails(c, failure(false))
-		b.not("after its failure", c)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
+		b.not("after its failure", c)(b.commit(b.queue, "b", c.Token))
 	})
 }
 
@@ -250,7 +255,7 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		want := claimed(committed(c), next)
 		b.made("committed and claimed", want)(b.CommitAndClaim(b.Context(), c, next, Response{}))
 		b.made("again", want)(b.CommitAndClaim(b.Context(), c, next, Response{}))
-		b.made("committed again", want)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.made("committed again", want)(b.commit(b.queue, "a", c.Token))
 
 		c = b.claim(b.create(b.fresh("b")), "r1", 5)
 		b.foreign(c, func(t Token) (Consumer, bool, error) {
@@ -258,7 +263,7 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		})
 		paused := b.pauses(c)
 		b.not("while paused", paused)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
-		b.made("a plain commit goes through", committed(paused))(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
+		b.made("a plain commit goes through", committed(paused))(b.commit(b.queue, "b", c.Token))
 	})
 }
 
@@ -284,7 +289,7 @@ func TestStoreAsk(t *testing.T) {
 		want.Asked = 8
 		b.made("a higher one", want)(b.Ask(b.Context(), c, 8))
 		want = committed(want)
-		b.made("committed", want)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.made("committed", want)(b.commit(b.queue, "a", c.Token))
 		b.not("too late", want)(b.Ask(b.Context(), c, 9))
 		b.not("too late, a lower one", want)(b.Ask(b.Context(), c, 6))
 		b.claim(want, "r3", 8)
@@ -295,17 +300,17 @@ func TestStoreFail(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		want := failedNow(c, failure(false))
-		b.made("failed", want)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
-		b.made("again", want)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.made("failed", want)(b.fail(b.queue, "a", c.Token, failure(false)))
+		b.made("again", want)(b.fail(b.queue, "a", c.Token, failure(false)))
 		aside := failure(false)
 		aside.ReplyQueue, aside.Shown = "", 0
 		c = b.claim(want, "r of no replies", 4)
 		want = failedNow(c, aside)
-		b.made("failed, about no replies", want)(b.Fail(b.Context(), b.queue, "a", c.Token, aside))
+		b.made("failed, about no replies", want)(b.fail(b.queue, "a", c.Token, aside))
 		c = b.claim(want, "r2", 4)
 		want = failedNow(c, failure(true))
-		b.made("failed for good", want)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
-		b.made("again", want)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
+		b.made("failed for good", want)(b.fail(b.queue, "a", c.Token, failure(true)))
+		b.made("again", want)(b.fail(b.queue, "a", c.Token, failure(true)))
 	})
 }
 
@@ -319,8 +324,8 @@ func TestStoreAway(t *testing.T) {
 			away.Away = n + 1
 			c = b.claim(c, fmt.Sprint("r", n), 5)
 			want := failedNow(c, away)
-			b.made("away", want)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
-			c = b.made("again", want)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+			b.made("away", want)(b.fail(b.queue, "a", c.Token, away))
+			c = b.made("again", want)(b.fail(b.queue, "a", c.Token, away))
 		}
 		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2,
 			"%+v; want nothing counted", c)
@@ -329,7 +334,8 @@ func TestStoreAway(t *testing.T) {
 		away.Away = 1
 		c = b.fails(b.claim(c, "r3", 5), away)
 		c = b.claim(c, "r4", 5)
-		c = b.made("committed and claimed", claimed(committed(c), claim("r5", 6)))(b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
+		c = b.made("committed and claimed", claimed(committed(c), claim("r5", 6)))(
+			b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
 		away.Alone = true
 		c = b.fails(c, away)
 		c = b.claim(c, "r6", 6)
@@ -353,11 +359,11 @@ func TestStoreFirstFailure(t *testing.T) {
 			again.Proven = proven
 			c = b.fails(b.claim(c, fmt.Sprint("again ", i), 4), again)
 			check.That(b.T, c.Proven == proven && c.FailingSince.Equal(first.Since) &&
-				c.ownAttempts() == i+2,
-				"%+v; want it proven %v by the last failure", c, proven)
+				c.ownAttempts() == i+2, "%+v; want it proven %v by the last failure", c, proven)
 		}
 		c = b.claim(c, "r3", 4)
-		c = b.made("committed and claimed", claimed(committed(c), claim("r4", 6)))(b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
+		c = b.made("committed and claimed", claimed(committed(c), claim("r4", 6)))(
+			b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
 		c = b.fails(c, beside)
 		c = b.commits(b.claim(c, "r5", 6))
 		check.That(b.T, !c.Fails(), "%+v fails", c)
@@ -398,9 +404,8 @@ func TestStoreOutcomes(t *testing.T) {
 		for i := range 9 {
 			c = b.commits(b.claim(c, fmt.Sprint("r", i), c.Delivered+1))
 		}
-		b.made("one that is remembered",
-			c)(b.Commit(b.Context(), b.queue, "a", Token{N: 6, Req: "r5"}, Response{}))
-		b.not("one that is forgotten", c)(b.Commit(b.Context(), b.queue, "a", Token{N: 5, Req: "r4"}, Response{}))
+		b.made("one that is remembered", c)(b.commit(b.queue, "a", Token{N: 6, Req: "r5"}))
+		b.not("one that is forgotten", c)(b.commit(b.queue, "a", Token{N: 5, Req: "r4"}))
 	})
 }
 
@@ -520,15 +525,23 @@ func (b *bench) claim(c Consumer, req string, to int64) Consumer {
 	return b.made("claimed", claimed(c, claim(req, to)))(b.Claim(b.Context(), c, claim(req, to)))
 }
 
+func (b *bench) commit(queue, name string, token Token) (Consumer, bool, error) {
+	return b.Commit(b.Context(), queue, name, token, Response{})
+}
+
+func (b *bench) fail(queue, name string, token Token, f request.Failure) (Consumer, bool, error) {
+	return b.Fail(b.Context(), queue, name, token, f)
+}
+
 // fails has a claim fail.
 func (b *bench) fails(c Consumer, f request.Failure) Consumer {
 	b.Helper()
-	return b.made("failed", failedNow(c, f))(b.Fail(b.Context(), c.Queue, c.Name, c.Token, f))
+	return b.made("failed", failedNow(c, f))(b.fail(c.Queue, c.Name, c.Token, f))
 }
 
 func (b *bench) commits(c Consumer) Consumer {
 	b.Helper()
-	return b.made("committed", committed(c))(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+	return b.made("committed", committed(c))(b.commit(c.Queue, c.Name, c.Token))
 }
 
 func (b *bench) pauses(c Consumer) Consumer {

@@ -22,8 +22,9 @@ func failing(queues ...string) (all []request.FailingQueue) {
 func (b *bench) item() ddb.Item {
 	b.Helper()
 	a, err := b.faults.Do(b.Context(), ddb.Get{
-		Op:     ddb.Op{Table: &sharedNow.tables[0]},
-		Key:    ddb.Fields{"queue": ddb.Text("consumer " + b.queue), "consumer": ddb.Text(" health")}.Item(),
+		Op: ddb.Op{Table: &sharedNow.tables[0]},
+		Key: ddb.Fields{"queue": ddb.Text("consumer " + b.queue),
+			"consumer": ddb.Text(" health")}.Item(),
 		Strong: true,
 	})
 	b.check(err)

@@ -148,7 +148,8 @@ func TestStoreUnblock(t *testing.T) {
 		b.not("by who saw it before", skipped)(b.Claim(b.Context(), waits, later(waits, "r3")))
 
 		often := b.triedOften("often")
-		b.made("it is tried from the first attempt", operated(often, often.Delivered, "op 5"))(b.Unblock(b.Context(), often, false, "op 5"))
+		b.made("it is tried from the first attempt", operated(often, often.Delivered, "op 5"))(
+			b.Unblock(b.Context(), often, false, "op 5"))
 	})
 }
 

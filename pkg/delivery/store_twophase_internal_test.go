@@ -121,7 +121,7 @@ func TestStoreCommitPrepared(t *testing.T) {
 		c := b.retried()
 		b.not("before the prepare", c)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		c = b.prepare(c)
-		b.not("as a claim of one phase", c)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.not("as a claim of one phase", c)(b.commit(b.queue, "a", c.Token))
 		b.foreign(c, func(t Token) (Consumer, bool, error) {
 			return b.CommitPrepared(b.Context(), b.queue, "a", t)
 		})
@@ -173,9 +173,9 @@ func TestStoreAbortPrepared(t *testing.T) {
 		} {
 			c = state(b.claim(c, fmt.Sprint("r", i), to))
 			b.foreign(c, func(t Token) (Consumer, bool, error) { return abort(t, f) })
-			b.not("as a claim of one phase", c)(b.Fail(b.Context(), b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
+			b.not("as a claim of one phase", c)(b.fail(b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
 			if state := c.State; state != Started {
-				b.not("a bare abort", c)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+				b.not("a bare abort", c)(b.fail(b.queue, "a", c.Token, failure(false)))
 			}
 			c = b.made("aborted", failedNow(c, f))(abort(c.Token, f))
 			b.made("again", c)(abort(c.Token, f))
@@ -232,6 +232,12 @@ func (b *bench) quarantined(n int) Consumer {
 	return c
 }
 
+// settle settles a claim in quarantine.
+func (b *bench) settle(token Token, outcome TokenOutcome, remember bool,
+	op string) (Consumer, bool, error) {
+	return b.SettleQuarantined(b.Context(), b.queue, "a", token, outcome, remember, op)
+}
+
 func TestStoreFullQuarantine(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.quarantined(maxQuarantined)
@@ -244,14 +250,13 @@ func TestStoreQuarantinedCommitted(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.quarantined(3)
 		token := c.Quarantine[1].Token
-		b.not("another's", c)(b.SettleQuarantined(b.Context(), b.queue, "a",
-			Token{N: token.N, Req: "x"}, Committed, true, ""))
+		b.not("another's", c)(b.settle(Token{N: token.N, Req: "x"}, Committed, true, ""))
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[0], c.Quarantine[2]}
 		want.Outcomes[token.N%4] = remember(token, Committed)
-		b.made("settled", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
-		b.made("again", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
-		b.not("otherwise", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
+		b.made("settled", want)(b.settle(token, Committed, true, ""))
+		b.made("again", want)(b.settle(token, Committed, true, ""))
+		b.not("otherwise", want)(b.settle(token, Aborted, true, ""))
 	})
 }
 
@@ -262,11 +267,11 @@ func TestStoreQuarantinedAborted(t *testing.T) {
 		b.not("released before it is settled", c)(b.Release(b.Context(), b.queue, "a", token, "op"))
 		want := c
 		want.Quarantine[0].State = State(Aborted)
-		b.made("settled", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
-		b.made("again", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
-		b.not("otherwise", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token,
-			Committed, true, ""))
-		b.not("another's released", want)(b.Release(b.Context(), b.queue, "a", Token{N: token.N, Req: "x"}, "op"))
+		b.made("settled", want)(b.settle(token, Aborted, true, ""))
+		b.made("again", want)(b.settle(token, Aborted, true, ""))
+		b.not("otherwise", want)(b.settle(token, Committed, true, ""))
+		b.not("another's released", want)(b.Release(b.Context(), b.queue, "a",
+			Token{N: token.N, Req: "x"}, "op"))
 		gone := c
 		gone.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[1]}
 		gone.LastOp = "op"
@@ -283,9 +288,9 @@ func TestStoreQuarantinedByAnOperator(t *testing.T) {
 		token := c.Quarantine[0].Token
 		want := c
 		want.Quarantine, want.LastOp = [maxQuarantined]Quarantined{}, "op"
-		b.made("settled", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "op"))
-		b.made("again", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "op"))
-		b.not("by another", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "other"))
+		b.made("settled", want)(b.settle(token, Committed, false, "op"))
+		b.made("again", want)(b.settle(token, Committed, false, "op"))
+		b.not("by another", want)(b.settle(token, Committed, false, "other"))
 	})
 }
 
@@ -302,7 +307,7 @@ func TestStoreQuarantinedRemembered(t *testing.T) {
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{}
 		want.Outcomes[token.N%4] = remember(token, Committed)
-		b.made("settled", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
+		b.made("settled", want)(b.settle(token, Committed, true, ""))
 	})
 }
 
@@ -314,10 +319,10 @@ func TestStoreQuarantinedForgotten(t *testing.T) {
 		for i := range 4 {
 			c = b.commits(b.claim(c, fmt.Sprint("n", i), c.Delivered+1))
 		}
-		b.not("no room", c)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
+		b.not("no room", c)(b.settle(token, Committed, true, ""))
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{}
-		b.made("without it", want)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, ""))
+		b.made("without it", want)(b.settle(token, Committed, false, ""))
 	})
 }
 
@@ -348,7 +353,8 @@ func TestStoreDecide(t *testing.T) {
 		b.not("not decided", c)(b.Finish(b.Context(), b.queue, "d", c.Token))
 		taken := ended(c, Cancelled)
 		taken.IsolateTo = 5
-		taken = b.made("taken over", claimed(taken, later(c, "r2")))(b.Claim(b.Context(), c, later(c, "r2")))
+		taken = b.made("taken over", claimed(taken, later(c, "r2")))(b.Claim(b.Context(), c,
+			later(c, "r2")))
 		b.not("taken over", taken)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
 		c = b.prepare(taken)
 		b.not("prepared", c)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))

@@ -227,9 +227,8 @@ func TestBulkChangedBetween(t *testing.T) {
 	}
 	report := run.Do(t.Context(), nil)
 	s.want("changed", report, bulk.Report{Selected: 1, Changed: 1})
-	if !between || !report.Whole() || !strings.Contains(report.Exceptions[0].Why, "did not fail") {
-		t.Errorf("%+v", report)
-	}
+	check.That(t, between && report.Whole() &&
+		strings.Contains(report.Exceptions[0].Why, "did not fail"), "%+v", report)
 }
 
 // TestBulkFailed: an operation that is refused has failed, with the API's reason, and the run goes
@@ -246,9 +245,8 @@ func TestBulkFailed(t *testing.T) {
 	report := run.Do(t.Context(), nil)
 	s.want("one is claimed", report, bulk.Report{Selected: 3, Done: 2, Failed: 1})
 	first := report.Exceptions[0]
-	if report.Whole() || !first.Failed || !strings.Contains(first.Why, "409: the claim ends at ") {
-		t.Errorf("%+v", report)
-	}
+	check.That(t, !report.Whole() && first.Failed &&
+		strings.Contains(first.Why, "409: the claim ends at "), "%+v", report)
 	_, token, _ := strings.Cut(claim.Body, `"token":"`)
 	token, _, _ = strings.Cut(token, `"`)
 	abort := fmt.Sprintf(`{"action":"abort","queue":"claimed","consumer":"billing","token":%q,"reason":"r"}`, token)

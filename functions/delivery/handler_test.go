@@ -230,10 +230,9 @@ func TestNothingIsLogged(t *testing.T) {
 	s.billing(1)
 	s.operate("pause", "")
 	s.operate("skip", `,"seq":2`)
-	if text := s.logs.String(); strings.Contains(text, "canary") ||
-		strings.Contains(text, "because") || !strings.Contains(text, `"answered","status":409`) {
-		t.Errorf("the log: %s", text)
-	}
+	text := s.logs.String()
+	check.That(t, !strings.Contains(text, "canary") && !strings.Contains(text, "because") &&
+		strings.Contains(text, `"answered","status":409`), "the log: %s", text)
 }
 
 // TestRoutesAreTheContract, but for what enqueue answers of queues.

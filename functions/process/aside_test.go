@@ -73,10 +73,9 @@ func TestEndpointsOfQueues(t *testing.T) {
 		check.Get(b.handle(ctx, isolated(queue, "hooks")))
 		cancel()
 		c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), queue, "hooks")
-		if err != nil || c.State != delivery.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") ||
-			!strings.Contains(c.Error, want) {
-			t.Errorf("%s: %+v, %v; want %q", queue, c, err, want)
-		}
+		check.That(t, err == nil && c.State == delivery.Idle && c.Attempts == 0 &&
+			(c.Error == "") == (want == "") && strings.Contains(c.Error, want), "%s: %+v, %v; want %q",
+			queue, c, err, want)
 		check.That(t, queue != "good" || c.Answer.Status == 200 && c.Delivered == 1,
 			"its answer is %+v", c)
 	}
@@ -166,10 +165,9 @@ func TestIsolatedInvocations(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var c call
-		if err := json.Unmarshal(body, &c); err != nil ||
-			!slices.Equal(c.Deliver, isolated("a/ö", "hooks").Deliver) {
-			t.Errorf("called with %s", body)
-		}
+		err := json.Unmarshal(body, &c)
+		check.That(t, err == nil && slices.Equal(c.Deliver, isolated("a/ö", "hooks").Deliver),
+			"called with %s", body)
 		asked = append(asked, r.URL.EscapedPath()+" "+r.Header.Get("X-Amz-Invocation-Type"))
 		w.WriteHeader(status)
 	}))

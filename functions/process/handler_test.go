@@ -180,9 +180,8 @@ func TestHandlerDelivers(t *testing.T) {
 	b.put("a", strings.Repeat("x", 2000), 1)
 	check.Is(t, len(b.run(record(1, "a", 1)).BatchItemFailures), 0)
 	c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing")
-	if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "takes at most 1024") {
-		t.Errorf("%+v, %v", c, err)
-	}
+	check.That(t, err == nil && c.State == delivery.Blocked &&
+		strings.Contains(c.Error, "takes at most 1024"), "%+v, %v", c, err)
 	b.has(`"DeliveriesBlocked":1`)
 }
 
@@ -247,64 +246,52 @@ func starts(t *testing.T, want string) {
 		"error %v, want %q", err, want)
 }
 
-func TestStartNamesWhatIsMissing(t *testing.T) {
+// TestStart names what is missing: process names the function that calls slow endpoints, where it
+// has any, and that one its tenants' share. The text in the environment stands in the file's place,
+// and an error says so.
+func TestStart(t *testing.T) {
 	newTaker(t)
-	for _, c := range []struct{ variable, consumers, want string }{
-		{"STREAMSORT_MESSAGES_TABLE", toFunction, "STREAMSORT_MESSAGES_TABLE is not set"},
-		{"STREAMSORT_CONSUMERS_TABLE", toFunction, "STREAMSORT_CONSUMERS_TABLE is not set"},
-		{"", `{}`, "consumers.json: consumers has 0"},
-		{"", `{"consumers":[{"name":"books"}]}`, "consumers.json: no consumer has a sink"},
-		{"LAMBDA_TASK_ROOT", toFunction, "consumers.json: no such file"},
-		{"", toFunction, ""},
-		{"STREAMSORT_CHAINS_TABLE", tracked, "STREAMSORT_CHAINS_TABLE is not set"},
-		{"STREAMSORT_CHAINS_TABLE", toFunction, ""},
-		{"", tracked, ""},
+	const slow = "arn:aws:lambda:us-east-1:123456789012:function:slow:live"
+	for _, c := range []struct{ variable, value, consumers, want string }{
+		{"STREAMSORT_MESSAGES_TABLE", "", toFunction, "STREAMSORT_MESSAGES_TABLE is not set"},
+		{"STREAMSORT_CONSUMERS_TABLE", "", toFunction, "STREAMSORT_CONSUMERS_TABLE is not set"},
+		{"", "", `{}`, "consumers.json: consumers has 0"},
+		{"", "", `{"consumers":[{"name":"books"}]}`, "consumers.json: no consumer has a sink"},
+		{"LAMBDA_TASK_ROOT", "", toFunction, "consumers.json: no such file"},
+		{"", "", toFunction, ""},
+		{"STREAMSORT_CHAINS_TABLE", "", tracked, "STREAMSORT_CHAINS_TABLE is not set"},
+		{"STREAMSORT_CHAINS_TABLE", "", toFunction, ""},
+		{"", "", tracked, ""},
+		{"STREAMSORT_SLOW_FUNCTION", "", withEndpoints, "STREAMSORT_SLOW_FUNCTION is not set"},
+		{"STREAMSORT_SLOW_FUNCTION", slow, withEndpoints, ""},
+		{"STREAMSORT_SLOW_SHARE", "1", withEndpoints, ""},
+		{"STREAMSORT_SLOW_SHARE", "100", withEndpoints, ""},
+		{"STREAMSORT_SLOW_SHARE", "0", withEndpoints, `STREAMSORT_SLOW_SHARE must be an integer from 1 to 100: it is "0"`},
+		{"STREAMSORT_SLOW_SHARE", "101", withEndpoints, `it is "101"`},
+		{"STREAMSORT_SLOW_SHARE", "many", withEndpoints, `it is "many"`},
+		{"STREAMSORT_CONSUMERS", toFunction, "", ""},
+		{"STREAMSORT_CONSUMERS", `{"consumers":[{"name":"books"}]}`, "", "STREAMSORT_CONSUMERS: no consumer has a sink"},
+		{"STREAMSORT_CONSUMERS", `{"consumers":[{"name":"a b"}]}`, "", "STREAMSORT_CONSUMERS: consumers[0].name "},
 	} {
-		t.Run(c.want, func(t *testing.T) {
+		t.Run(c.variable+" "+c.want, func(t *testing.T) {
 			tables(t)
 			t.Setenv("STREAMSORT_CHAINS_TABLE", "some")
-			t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
+			folder := t.TempDir()
+			if c.consumers != "" {
+				folder = write(t, c.consumers)
+			}
+			t.Setenv("LAMBDA_TASK_ROOT", folder)
 			if c.variable != "" {
-				t.Setenv(c.variable, "")
+				t.Setenv(c.variable, c.value)
 			}
 			starts(t, c.want)
 		})
 	}
-}
-
-// TestStartOfBoth: process names the function that calls slow endpoints, where it has any, and that
-// one its tenants' share.
-func TestStartOfBoth(t *testing.T) {
-	newTaker(t)
+	// The function of the slow ones has nothing to do with the chains.
 	tables(t)
-	const slow = "arn:aws:lambda:us-east-1:123456789012:function:slow:live"
-	for _, c := range []struct{ function, share, consumers, want string }{
-		{"", "", withEndpoints, "STREAMSORT_SLOW_FUNCTION is not set"},
-		{slow, "", withEndpoints, ""},
-		{"", "", toFunction, ""},
-		{"", "1", withEndpoints, ""},
-		{"", "100", withEndpoints, ""},
-		{"", "1", trackedToo, ""}, // without the chains: it has nothing to do with those
-		{"", "0", withEndpoints, `STREAMSORT_SLOW_SHARE must be an integer from 1 to 100: it is "0"`},
-		{"", "101", withEndpoints, `it is "101"`},
-		{"", "many", withEndpoints, `it is "many"`},
-	} {
-		t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
-		t.Setenv("STREAMSORT_SLOW_FUNCTION", c.function)
-		t.Setenv("STREAMSORT_SLOW_SHARE", c.share)
-		starts(t, c.want)
-	}
-	// The text in the environment stands in the file's place, and an error says so.
-	t.Setenv("STREAMSORT_SLOW_SHARE", "")
-	for text, want := range map[string]string{
-		toFunction:                         "",
-		`{"consumers":[{"name":"books"}]}`: "STREAMSORT_CONSUMERS: no consumer has a sink",
-		`{"consumers":[{"name":"a b"}]}`:   "STREAMSORT_CONSUMERS: consumers[0].name ",
-	} {
-		t.Setenv("LAMBDA_TASK_ROOT", t.TempDir()) // without a file
-		t.Setenv("STREAMSORT_CONSUMERS", text)
-		starts(t, want)
-	}
+	t.Setenv("LAMBDA_TASK_ROOT", write(t, trackedToo))
+	t.Setenv("STREAMSORT_SLOW_SHARE", "1")
+	starts(t, "")
 }
 
 // TestHandlerAnswersBeforeItsTimeIsOver: a batch ends so long before that it can be committed, and
@@ -364,10 +351,9 @@ func TestHanding(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				done := d.Deliver(ctx, "q", delivery.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
-				if done.Err != nil || done.Record.State != c.state || done.Record.Attempts != c.attempts {
-					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts,
-						done.Err, c.state, c.attempts)
-				}
+				check.That(t, done.Err == nil && done.Record.State == c.state &&
+					done.Record.Attempts == c.attempts, "%s after %d attempts, %v; want %s after %d",
+					done.Record.State, done.Record.Attempts, done.Err, c.state, c.attempts)
 				if at := synctestDay.Add(20 * time.Minute); done.Record.RetryAt.Equal(at) != (name == "busy") {
 					t.Errorf("it is tried again at %s; it asked for %s", done.Record.RetryAt, at)
 				}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
@@ -154,47 +152,6 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 		d.play(t, s, func() bool { return false })
 		at := position(t, sorter, "q")
 		check.That(t, at == messages && d.calls <= 2, "at %d, by %d wake-ups", at, d.calls)
-	})
-}
-
-// TestHeldQueuesAreWokenUpByWakeUps: the same of what a circuit held back.
-func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-		s, d := timed(t, sorter)
-		s.consumers.Readers = []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}
-		sink := errors.New("nobody is there")
-		reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
-			return sink
-		}}
-		const queues = 200
-		for n := range queues {
-			queue := fmt.Sprintf("q%03d", n)
-			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
-			s.deliverer.Deliver(t.Context(), queue, reader, -1)
-		}
-		bubble.Sleep(time.Minute)
-		sink = nil
-		s.deliverer.Deliver(t.Context(), "q100", reader, -1) // the probe
-		notified := func() (n int) {
-			for i := range queues {
-				it := check.Get(sorter.Status(t.Context(), fmt.Sprintf("q%03d", i)))
-				if !it.Notified.IsZero() {
-					n++
-				}
-			}
-			return n
-		}
-		began := time.Now()
-		d.call(t, s, timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"},
-			Due: time.Now()}.String())
-		d.play(t, s, func() bool { return false })
-		// Ten failed before it opened: their retries have wake-ups.
-		if n := notified(); n < queues-10 || d.longest > piece+20*time.Second ||
-			time.Since(began) > queues*time.Second+time.Minute {
-			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues,
-				time.Since(began), d.calls, d.longest)
-		}
 	})
 }
 

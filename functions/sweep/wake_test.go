@@ -88,9 +88,9 @@ func TestHandlerWakes(t *testing.T) {
 	check.That(t, cmp.Equal(want, s.said), "said %v, want %v", s.said, want)
 }
 
-// TestHandlerWakesACircuit: people hear of it, by the metric too.
+// TestHandlerWakesACircuit: people hear of it, by the metric too; its next turn has a wake-up.
 func TestHandlerWakesACircuit(t *testing.T) {
-	s := sweeperOf(t, gapOf(t))
+	s, d := timed(t, gapOf(t))
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		return errors.New("no luck")
 	}}
@@ -102,6 +102,8 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	circuit := timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"},
 		Due: time.Now()}.String()
 	answers(t.Context(), t, s, batch(t, circuit))
+	check.Need(t, len(d.waits) == 1, "sent %v", d.waits)
+	check.Is(t, check.Get(timer.Parse(d.waits[0].body)).Kind, timer.Circuit)
 	s.consumers.Readers = []delivery.Reader{{Name: "c"}}
 	check.Get(s.run(t.Context(), nil))
 	s.hasMetrics(`"WakeUpLate":`, `"CircuitsOpen":1`)

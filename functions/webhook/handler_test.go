@@ -336,10 +336,9 @@ func TestNotUnderstood(t *testing.T) {
 	}
 	s.counts(`"WebhooksInvalid":1`)
 	// Nor can what is no webhook at all.
-	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) ||
-		!strings.Contains(got, "direct invoke") {
-		t.Errorf("a direct invoke: %s", got)
-	}
+	got := s.Invoke(`{"queue":"q","seq":1,"body":1}`)
+	check.That(t, strings.Contains(got, `"status":400`) && strings.Contains(got, "direct invoke"),
+		"a direct invoke: %s", got)
 	a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false))
 	check.That(t, a.Status == 405 && a.Headers["allow"] == "POST", "GET: %+v", a)
 	check.Is(t, s.Raw(httpapitest.V2("POST", "/webhooks/github", "", "!", true)).Status, 400)
@@ -414,10 +413,9 @@ func TestNothingIsLogged(t *testing.T) {
 	s.value = "canary"
 	s.now = s.now.Add(secret.Lifetime)
 	s.send(github("a", `{"canary":4}`))
-	if text := s.logs.String(); strings.Contains(text, "canary") ||
-		!strings.Contains(text, "refused") || !strings.Contains(text, "has not from 16") {
-		t.Errorf("log:\n%s", text)
-	}
+	text := s.logs.String()
+	check.That(t, !strings.Contains(text, "canary") && strings.Contains(text, "refused") &&
+		strings.Contains(text, "has not from 16"), "log:\n%s", text)
 }
 
 // TestStart: a function without its sources does not start, and says so beside what else is wrong.

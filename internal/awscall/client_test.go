@@ -67,10 +67,9 @@ func TestErrors(t *testing.T) {
 					_, err = client.PutEvents(t.Context(), nil)
 				}
 				var said *awscall.Error
-				if !errors.As(err, &said) || !strings.HasPrefix(err.Error(), c.want) ||
-					len(err.Error()) > 1100 || strings.Contains(err.Error(), "secret") {
-					t.Errorf("error %v, want %q", err, c.want)
-				}
+				check.That(t, errors.As(err, &said) && strings.HasPrefix(err.Error(), c.want) &&
+					len(err.Error()) <= 1100 && !strings.Contains(err.Error(), "secret"), "error %v, want %q", err,
+					c.want)
 				check.That(t, tries == c.tries, "%d tries, want %d", tries, c.tries)
 			})
 		})

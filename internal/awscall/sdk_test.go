@@ -128,43 +128,39 @@ func TestLikeTheSDK(t *testing.T) {
 	}{
 		"Invoke": {
 			func(ctx context.Context) error {
-				_, err := client(awscall.Lambda, "").Invoke(ctx, arn, awscall.Event, []byte(odd))
-				return err
+				return check.Err(client(awscall.Lambda, "").Invoke(ctx, arn, awscall.Event, []byte(odd)))
 			},
 			func(ctx context.Context) error {
-				_, err := lambda.New(lambda.Options{Region: "eu-west-1", Credentials: keys,
+				return check.Err(lambda.New(lambda.Options{Region: "eu-west-1", Credentials: keys,
 					HTTPClient: caught}).Invoke(ctx, &lambda.InvokeInput{
 					FunctionName: text(arn), InvocationType: lambdatypes.InvocationTypeEvent, Payload: []byte(odd),
-				})
-				return err
+				}))
 			},
 		},
 		"PutEvents in China": {
 			func(ctx context.Context) error {
-				_, err := client(awscall.EventBridge, "cn-north-1").PutEvents(ctx,
-					[]awscall.PutEvent{{EventBusName: "people", Source: "s", DetailType: "d", Detail: odd}})
-				return err
+				return check.Err(client(awscall.EventBridge, "cn-north-1").PutEvents(ctx,
+					[]awscall.PutEvent{{EventBusName: "people", Source: "s", DetailType: "d", Detail: odd}}))
 			},
 			func(ctx context.Context) error {
-				_, err := eventbridge.New(eventbridge.Options{Region: "cn-north-1", Credentials: keys,
+				return check.Err(eventbridge.New(eventbridge.Options{Region: "cn-north-1", Credentials: keys,
 					HTTPClient: caught}).PutEvents(ctx, &eventbridge.PutEventsInput{
 					Entries: []eventtypes.PutEventsRequestEntry{{EventBusName: text("people"), Source: text("s"),
 						DetailType: text("d"), Detail: text(odd)}},
-				})
-				return err
+				}))
 			},
 		},
 		"SendMessageBatch": {
 			func(ctx context.Context) error {
-				_, err := client(awscall.SQS, "us-gov-west-1").SendBatch(ctx, "https://q.fifo",
+				return check.Err(client(awscall.SQS, "us-gov-west-1").SendBatch(ctx, "https://q.fifo",
 					[]awscall.Entry{{
 						ID: "0", Body: odd, Group: "g", DeduplicationID: "d",
 						Attributes: map[string]awscall.Attribute{"s": {DataType: "String", StringValue: odd}, "b": {DataType: "Binary", BinaryValue: []byte("\x00\xff")}},
-					}})
-				return err
+					}}))
 			},
 			func(ctx context.Context) error {
-				_, err := sqs.New(sqs.Options{Region: "us-gov-west-1", Credentials: keys, HTTPClient: caught,
+				return check.Err(sqs.New(sqs.Options{Region: "us-gov-west-1", Credentials: keys,
+					HTTPClient:                       caught,
 					DisableMessageChecksumValidation: true}).SendMessageBatch(ctx, &sqs.SendMessageBatchInput{
 					QueueUrl: text("https://q.fifo"), Entries: []sqstypes.SendMessageBatchRequestEntry{{
 						Id: text("0"), MessageBody: text(odd), MessageGroupId: text("g"), MessageDeduplicationId: text("d"),
@@ -172,20 +168,19 @@ func TestLikeTheSDK(t *testing.T) {
 							"s": {DataType: text("String"), StringValue: text(odd)}, "b": {DataType: text("Binary"), BinaryValue: []byte("\x00\xff")},
 						},
 					}},
-				})
-				return err
+				}))
 			},
 		},
 		"PublishBatch": {
 			func(ctx context.Context) error {
-				_, err := client(awscall.SNS, "").PublishBatch(ctx, topic, []awscall.Entry{
+				return check.Err(client(awscall.SNS, "").PublishBatch(ctx, topic, []awscall.Entry{
 					{ID: "0", Body: odd, Group: "g", DeduplicationID: "d", Attributes: map[string]awscall.Attribute{"b": {DataType: "Binary", BinaryValue: []byte("\x00\xff")}}},
 					{ID: "1", Body: "2", Group: "g", DeduplicationID: "e"},
-				})
-				return err
+				}))
 			},
 			func(ctx context.Context) error {
-				_, err := sns.New(sns.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).
+				return check.Err(sns.New(sns.Options{Region: "eu-west-1", Credentials: keys,
+					HTTPClient: caught}).
 					PublishBatch(ctx, &sns.PublishBatchInput{
 						TopicArn: text(topic), PublishBatchRequestEntries: []snstypes.PublishBatchRequestEntry{
 							{
@@ -194,8 +189,7 @@ func TestLikeTheSDK(t *testing.T) {
 							},
 							{Id: text("1"), Message: text("2"), MessageGroupId: text("g"), MessageDeduplicationId: text("e")},
 						},
-					})
-				return err
+					}))
 			},
 		},
 		"Put an object": {
@@ -203,22 +197,19 @@ func TestLikeTheSDK(t *testing.T) {
 				return bucket("orders", "").Put(ctx, "a/b c!2F@+=~é", "text/plain", []byte(odd))
 			},
 			func(ctx context.Context) error {
-				_, err := sdks3("eu-west-1").PutObject(ctx, &s3.PutObjectInput{
+				return check.Err(sdks3("eu-west-1").PutObject(ctx, &s3.PutObjectInput{
 					Bucket: text("orders"), Key: text("a/b c!2F@+=~é"), ContentType: text("text/plain"),
 					Body: strings.NewReader(odd),
-				})
-				return err
+				}))
 			},
 		},
 		"Get an object of a bucket with dots in China": {
 			func(ctx context.Context) error {
-				_, err := bucket("a.orders", "cn-north-1").Get(ctx, "a/b", 100)
-				return err
+				return check.Err(bucket("a.orders", "cn-north-1").Get(ctx, "a/b", 100))
 			},
 			func(ctx context.Context) error {
-				_, err := sdks3("cn-north-1").GetObject(ctx,
-					&s3.GetObjectInput{Bucket: text("a.orders"), Key: text("a/b")})
-				return err
+				return check.Err(sdks3("cn-north-1").GetObject(ctx,
+					&s3.GetObjectInput{Bucket: text("a.orders"), Key: text("a/b")}))
 			},
 		},
 		"List objects": {
@@ -227,18 +218,16 @@ func TestLikeTheSDK(t *testing.T) {
 				return err
 			},
 			func(ctx context.Context) error {
-				_, err := sdks3("eu-west-1").ListObjectsV2(ctx,
+				return check.Err(sdks3("eu-west-1").ListObjectsV2(ctx,
 					&s3.ListObjectsV2Input{Bucket: text("orders"), Prefix: text("a b/"),
-						StartAfter: text("a b/c+")})
-				return err
+						StartAfter: text("a b/c+")}))
 			},
 		},
 		"Delete an object": {
 			func(ctx context.Context) error { return bucket("orders", "").Delete(ctx, "a/b") },
 			func(ctx context.Context) error {
-				_, err := sdks3("eu-west-1").DeleteObject(ctx,
-					&s3.DeleteObjectInput{Bucket: text("orders"), Key: text("a/b")})
-				return err
+				return check.Err(sdks3("eu-west-1").DeleteObject(ctx,
+					&s3.DeleteObjectInput{Bucket: text("orders"), Key: text("a/b")}))
 			},
 		},
 		"Publish": {
@@ -247,14 +236,14 @@ func TestLikeTheSDK(t *testing.T) {
 					map[string]awscall.Attribute{"kind": {DataType: "String", StringValue: odd}})
 			},
 			func(ctx context.Context) error {
-				_, err := sns.New(sns.Options{Region: "eu-west-1", Credentials: keys, HTTPClient: caught}).
+				return check.Err(sns.New(sns.Options{Region: "eu-west-1", Credentials: keys,
+					HTTPClient: caught}).
 					Publish(ctx, &sns.PublishInput{
 						TopicArn: text(topic), Subject: text("subject"), Message: text(odd),
 						MessageAttributes: map[string]snstypes.MessageAttributeValue{
 							"kind": {DataType: text("String"), StringValue: text(odd)},
 						},
-					})
-				return err
+					}))
 			},
 		},
 	} {

@@ -248,26 +248,6 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestLostResponse: what was sent and not answered goes again, with the same ids.
-func TestLostResponse(t *testing.T) {
-	for _, config := range wires {
-		t.Run(config.Kind, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &wire{t: t, kind: config.Kind}
-				s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
-					response, err := w.RoundTrip(r)
-					if len(w.requests) == 1 {
-						return nil, io.ErrUnexpectedEOF
-					}
-					return response, err
-				}))
-				check.OK(t, s.Send(t.Context(), sinktest.Batch("q", "1", "2")))
-				check.Is(t, cmp.Diff([][]string{{"1", "2"}, {"1", "2"}}, w.requests), "")
-			})
-		})
-	}
-}
-
 // TestHangs: a request that is never answered is cut off and made again, and the context ends it
 // all.
 func TestHangs(t *testing.T) {
@@ -339,14 +319,12 @@ func TestCloudEventsOut(t *testing.T) {
 		check.OK(t, s.Send(t.Context(), b))
 		check.Need(t, len(got) == 3, "%s: %d events", config.Kind, len(got))
 		e := got[0]
-		if e.ID() != "1" || e.Source() != "/s" || e.Type() != "t" ||
-			string(e.Data()) != `{"total": 12}` || e.Extensions()["n"] != int32(5) ||
-			e.Extensions()["traceparent"] == nil || e.Extensions()["streamsortqueue"] != "@acme/orders" ||
-			e.Extensions()["streamsortconsumer"] != "c" ||
-			e.Extensions()["streamsortseq"] != "1" || e.Extensions()["streamsorttoken"] != "7-req" ||
-			e.Extensions()["streamsortedge"] != b.Edges[0].String() {
-			t.Errorf("%s: %s", config.Kind, raws[0])
-		}
+		check.That(t, e.ID() == "1" && e.Source() == "/s" && e.Type() == "t" &&
+			string(e.Data()) == `{"total": 12}` && e.Extensions()["n"] == int32(5) &&
+			e.Extensions()["traceparent"] != nil && e.Extensions()["streamsortqueue"] == "@acme/orders" &&
+			e.Extensions()["streamsortconsumer"] == "c" && e.Extensions()["streamsortseq"] == "1" &&
+			e.Extensions()["streamsorttoken"] == "7-req" &&
+			e.Extensions()["streamsortedge"] == b.Edges[0].String(), "%s: %s", config.Kind, raws[0])
 		if e := got[1]; string(e.Data()) != "99999999999999999999" ||
 			e.DataBase64 != (config.Kind == "eventbridge") || e.Extensions()["streamsortseq"] != "2" {
 			t.Errorf("%s: %s", config.Kind, raws[1])
@@ -398,6 +376,7 @@ func TestAway(t *testing.T) {
 		"sqs, not reachable":         {sqs, refused, true},
 		"sqs, throttled":             {sqs, says(400, "", `{"__type":"com.amazonaws.sqs#RequestThrottled"}`), true},
 		"sqs, an entry by a fault":   {sqs, says(200, "", `{"Failed":[{"Id":"0","Code":"InternalError","SenderFault":false}]}`), true},
+		"sqs, an entry is throttled": {sqs, says(200, "", `{"Failed":[{"Id":"0","Code":"RequestThrottled","SenderFault":true}]}`), true},
 		"sqs, an entry for good":     {sqs, says(200, "", `{"Failed":[{"Id":"0","Code":"InvalidMessageContents","SenderFault":true}]}`), false},
 		"sqs, no verdict":            {sqs, says(200, "", `{}`), false},
 		"sqs, no such queue":         {sqs, says(400, "", `{"__type":"com.amazonaws.sqs#QueueDoesNotExist"}`), false},
@@ -407,14 +386,16 @@ func TestAway(t *testing.T) {
 		"bus, throttled":             {bus, says(400, "", `{"__type":"ThrottlingException"}`), true},
 		"bus, an entry is throttled": {bus, says(200, "", `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"ThrottlingException"}]}`), true},
 		"bus, an entry by a fault":   {bus, says(200, "", `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure"}]}`), true},
+		"bus, not available":         {bus, says(503, "", ""), true},
+		"sqs, its key is throttled":  {sqs, says(400, "", `{"__type":"KmsThrottled"}`), true},
+		"sns, its key is throttled":  {sns, says(400, "", `<ErrorResponse><Error><Code>KMSThrottling</Code></Error></ErrorResponse>`), true},
 		"bus, an entry for good":     {bus, says(200, "", `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"MalformedDetail"}]}`), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				err := c.sink.open(t, c.answer).Send(t.Context(), sinktest.Batch("q", "1"))
-				if err == nil || kind.IsAway(err) != c.away {
-					t.Errorf("error %v; is the sink away: %v, want %v", err, kind.IsAway(err), c.away)
-				}
+				check.That(t, err != nil && kind.IsAway(err) == c.away,
+					"error %v; is the sink away: %v, want %v", err, kind.IsAway(err), c.away)
 			})
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -171,39 +170,6 @@ func quoted(cell string) (names []string) {
 		}
 	}
 	return names
-}
-
-// TestPushes: a branch that is made, pushed to by force onto an older commit, and deleted, and a
-// second branch on the same commit, sort as they were made, whatever their commits say; two of one
-// second too.
-func TestPushes(t *testing.T) {
-	push := func(ref string, at int, flags, commit string) string {
-		return fmt.Sprintf(`{"ref":"refs/heads/%s",%s,"head_commit":%s,"pusher":{"name":"p"},"repository":{"full_name":"o/r","pushed_at":%d,"updated_at":"2020-01-01T00:00:00Z"}}`, ref, flags, commit, at)
-	}
-	const made, forced, deleted = `"created":true,"deleted":false`,
-		`"created":false,"deleted":false,"forced":true`, `"created":false,"deleted":true`
-	const commit, older = `{"timestamp":"2026-01-01T00:00:00Z"}`,
-		`{"timestamp":"2025-01-01T00:00:00Z"}`
-	pushes := []string{
-		push("a", 1767323045, made, commit), push("b", 1767323046, made, commit), push("a", 1767323047, forced, older),
-		push("b", 1767323048, deleted, "null"), push("c", 1767323049, made, commit), push("c", 1767323049, forced, older), push("c", 1767323049, deleted, "null"),
-	}
-	s := preset(t, "github")
-	sorted := slices.Clone(pushes)
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
-		random.Shuffle(len(sorted), func(i, j int) { sorted[i], sorted[j] = sorted[j], sorted[i] })
-		slices.SortFunc(sorted, func(a, b string) int {
-			return strings.Compare(sortKey(t, s, a), sortKey(t, s, b))
-		})
-		check.Need(t, slices.Equal(sorted, pushes), "sorted as\n%s", strings.Join(sorted, "\n"))
-	}
-}
-
-func sortKey(t *testing.T, s webhook.Source, body string) string {
-	t.Helper()
-	all := check.Get(messages(s, body, "X-GitHub-Delivery: d"))
-	return string(check.Get(all[0].KeyType.Key(all[0].KeyParts...)))
 }
 
 // FuzzPresets: whatever is signed, a sender names queues of its own alone, and each message has an

@@ -111,10 +111,9 @@ func TestASlowQueueHoldsUpNoOther(t *testing.T) {
 		b.records(time.Second, "slow", "good")
 		b.gets("slow 1 #1", "good 1 #1")
 		b.aside("slow c")
-		if c := b.standing("slow"); c.State != delivery.Idle || c.Attempts != 0 || c.Error != "" ||
-			c.Retries() || c.Last[0].N > 0 {
-			t.Errorf("%+v; want that the try counts for nothing", c)
-		}
+		c := b.standing("slow")
+		check.That(t, c.State == delivery.Idle && c.Attempts == 0 && c.Error == "" && !c.Retries() &&
+			c.Last[0].N <= 0, "%+v; want that the try counts for nothing", c)
 		b.own("slow", endedCaughtUp)
 		b.gets("slow 1 #1", "slow 2 #1")
 

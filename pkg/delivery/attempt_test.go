@@ -70,10 +70,9 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	k.pass(2 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	c := k.standing("q")
-	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != dead.String() || !a.At.Equal(c.LeaseUntil) ||
-		!c.Retries() || c.Fails() {
-		t.Errorf("%+v of %+v", a, c)
-	}
+	a := c.Last[0]
+	check.That(t, a.Died && a.N == 1 && a.Token == dead.String() && a.At.Equal(c.LeaseUntil) &&
+		c.Retries() && !c.Fails(), "%+v of %+v", a, c)
 	k.failing("q 1: ")
 	k.ends("q", endedCaughtUp)
 	k.failing()

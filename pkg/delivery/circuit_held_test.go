@@ -221,10 +221,9 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	k.same("woken", woken, append([]string{"q3"}, want...))
 	k.same("held back", k.heldBack(), nil)
 	k.same("names", k.open(), nil)
-	if took := at["r0"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond ||
-		len(k.waits) < 30 {
-		t.Errorf("30 were woken up within %s, in %d steps; want 10 a second", took, len(k.waits))
-	}
+	took := at["r0"].Sub(began)
+	check.That(t, took >= 2900*time.Millisecond && took <= 3200*time.Millisecond && len(k.waits) >= 30,
+		"30 were woken up within %s, in %d steps; want 10 a second", took, len(k.waits))
 }
 
 // TestOneWakesHeldQueuesUp: another who comes meanwhile does not double the rate; where the turn is

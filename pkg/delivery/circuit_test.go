@@ -316,10 +316,9 @@ func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
 				queue := fmt.Sprint("q", i)
 				k.put(queue, 1, 2, 3)
 				k.hands(queue, endedFailed)
-				if h := k.health(); h.Circuit != (request.Circuit{}) || len(h.Failing) > 0 {
-					t.Fatalf("after %d parts: %+v; want none that fails, and a circuit that never was open", i+1,
-						h)
-				}
+				h := k.health()
+				check.Need(t, h.Circuit == (request.Circuit{}) && len(h.Failing) <= 0,
+					"after %d parts: %+v; want none that fails, and a circuit that never was open", i+1, h)
 				k.pass(time.Minute)
 			}
 		})
@@ -471,10 +470,9 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	done := k.to(one, "s", endedCircuitOpen)
 	check.That(t, done.Batches == 1 && done.Skipped == 1, "%+v", done)
 	e := k.health()
-	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 ||
-		wait > 20*time.Second {
-		t.Errorf("the next probe is after %s: %+v", wait, e)
-	}
+	wait := e.Circuit.ProbeAt.Sub(k.now)
+	check.That(t, e.Circuit.Open() && e.TakenAt.IsZero() && wait > 0 && wait <= 20*time.Second,
+		"the next probe is after %s: %+v", wait, e)
 }
 
 // TestAChainThatFailsDoesNotKeepTheCircuitClosed: where as many queues are known by their chains as

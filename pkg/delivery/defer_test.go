@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -57,7 +58,12 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 	pulls := delivery.Request{Queue: "q", Consumer: "c", ID: "r"}
 	answered(t, "one that pulls", delivery.Busy)(p.Claim(t.Context(), pulls))
 	k.at("q", 0, delivery.Started)
+	for _, token := range []delivery.Token{{N: 1, Req: "other"}, {N: 7, Req: h.Token.Req}} {
+		other := delivery.Held{Queue: "q", Consumer: "c", Token: token}
+		answered(t, "another token", delivery.Lost, "FOREIGN")(p.Commit(t.Context(), other))
+	}
 	answered(t, "commit", delivery.OK)(p.Commit(t.Context(), h))
+	answered(t, "too late", delivery.Committed)(p.Abort(t.Context(), h, "no"))
 	k.at("q", 3, delivery.Idle)
 	next := k.defersTo(endedDeferred)
 	answered(t, "the commit of the one before", delivery.OK)(p.Commit(t.Context(), h))
@@ -121,10 +127,9 @@ func TestAWorkerFails(t *testing.T) {
 		answered(t, "again, its response was lost", delivery.OK)(fail())
 		answered(t, "commit, after the failure", delivery.Lost,
 			delivery.Aborted)(p.Commit(t.Context(), h))
-		if c := k.at("q", 0, delivery.Idle); c.Error != "no card" || c.Attempts != 1 ||
-			c.RetryAt.IsZero() || c.FailingSince.IsZero() {
-			t.Errorf("%+v; want why, and when it comes again", c)
-		}
+		c := k.at("q", 0, delivery.Idle)
+		check.That(t, c.Error == "no card" && c.Attempts == 1 && !c.RetryAt.IsZero() &&
+			!c.FailingSince.IsZero(), "%+v; want why, and when it comes again", c)
 		for range 2 {
 			k.pass(10 * time.Minute)
 			h = k.defersTo(endedDeferred)
@@ -139,7 +144,12 @@ func TestAWorkerFails(t *testing.T) {
 // TestADeferredClaimExpires: its worker is too late, unless it extended the claim.
 func TestADeferredClaimExpires(t *testing.T) {
 	for name, look := range map[string]func(*desk){
-		"delivery": func(k *desk) { k.defersTo(endedWait) },
+		"delivery": func(k *desk) {
+			k.see = func(r ddb.Request) error { return map[string]error{"expire": errFlaky}[r.Name()] }
+			check.Fails(k.t, k.d.Deliver(k.t.Context(), "q", k.defers(), -1).Err, errFlaky)
+			k.see = nil
+			k.defersTo(endedWait)
+		},
 		"sweep": func(k *desk) {
 			report := k.sweep(delivery.SweepOptions{})
 			check.That(k.t, report.Carried == 1 && report.Cancelled == 0, "%+v", report)
@@ -157,9 +167,8 @@ func TestADeferredClaimExpires(t *testing.T) {
 			k.pass(time.Second)
 			look(k)
 			c := k.at("q", 0, delivery.Idle)
-			if !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 || c.FailingSince.IsZero() {
-				t.Errorf("%+v; want a failure, and why", c)
-			}
+			check.That(t, strings.HasPrefix(c.Error, "TIMED_OUT: ") && c.Attempts == 1 &&
+				!c.FailingSince.IsZero(), "%+v; want a failure, and why", c)
 			answered(t, "commits late", delivery.Lost, delivery.Cancelled)(p.Commit(t.Context(), h))
 			answered(t, "extends late", delivery.Lost,
 				delivery.Cancelled)(p.Extend(t.Context(), h, time.Minute))

@@ -45,10 +45,9 @@ func TestSkipBeforeItBlocks(t *testing.T) {
 	}
 	k.poison(2, errors.New("no"))
 	k.ends("q", endedFailed)
-	if err := skip("with others", 1); !refused(err, "not-blocked") ||
-		!strings.Contains(err.Error(), "with others up to 3") {
-		t.Errorf("failed with others: %v", err)
-	}
+	err := skip("with others", 1)
+	check.That(t, refused(err, "not-blocked") && strings.Contains(err.Error(), "with others up to 3"),
+		"failed with others: %v", err)
 	// Each redrive is a try at once, and the batch comes by halves.
 	c := check.Get(k.d.Operate(t.Context(), redrives(order("now"), 1)))
 	check.That(t, c.RetryAt.IsZero() && !c.Fails(), "redriven: %+v", c)
@@ -66,18 +65,6 @@ func TestSkipBeforeItBlocks(t *testing.T) {
 	k.got = nil
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3 #1")
-}
-
-// TestRewindAboveTheFloor: no start is behind what was deleted.
-func TestRewindAboveTheFloor(t *testing.T) {
-	k := newDesk(t, upTo(1, 6)...)
-	k.ends("q", endedCaughtUp)
-	check.Get(k.sorter.Inside(queuelog.Inside{}).RaiseFloor(t.Context(), "q", 3))
-	below := check.Err(k.d.Operate(t.Context(), rewinds(order("below"), delivery.At(3))))
-	invalid(t, below, "start")
-	k.at("q", 6, delivery.Idle)
-	c := check.Get(k.d.Operate(t.Context(), rewinds(order("first"), delivery.First)))
-	check.Is(t, c.Delivered, 3)
 }
 
 // TestWhatTheStoreSaysIsNotOnRecord: it may name tables and roles, and is for the log.

@@ -41,17 +41,6 @@ func (k *desk) arrived(queue string, want ...string) {
 	check.That(k.t, slices.Equal(got, want), "queue %s has %q, want %q", queue, got, want)
 }
 
-func TestPushedReplies(t *testing.T) {
-	k := newDesk(t)
-	k.answers()
-	k.put("q", 1, 2, 3, 4)
-	done := k.ends("q", endedCaughtUp)
-	k.at("q", 4, delivery.Idle)
-	k.arrived("x", "re 1", "re 2", "re 3", "re 4")
-	k.arrived("n", "re 1", "re 2", "re 3", "re 4")
-	check.That(t, done.Batches == 2 && done.Messages == 4, "%+v", done)
-}
-
 // TestABadReplyFailsItsBatch: nothing is stored, and the sink's error says why, also where the
 // handler ignores that.
 func TestABadReplyFailsItsBatch(t *testing.T) {

@@ -21,8 +21,8 @@ func TestStoreClaim(t *testing.T) {
 		b.create(b.fresh("b"))
 		c = b.claim(c, "r1", 5)
 		// The repeat of a request whose response was lost.
-		b.answer("claimed again", c, true)(b.Claim(b.Context(), b.fresh("a"), claim("r1", 5)))
-		b.answer("claimed by another", c, false)(b.Claim(b.Context(), b.fresh("a"), claim("r2", 9)))
+		b.made("claimed again", c)(b.Claim(b.Context(), b.fresh("a"), claim("r1", 5)))
+		b.not("claimed by another", c)(b.Claim(b.Context(), b.fresh("a"), claim("r2", 9)))
 		same(b.T, "another consumer", b.standing(b.queue, "b"), b.fresh("b"))
 	})
 }
@@ -37,11 +37,8 @@ func TestStoreFailsAPart(t *testing.T) {
 			"away":   {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2, Away: 1},
 		} {
 			c := b.claim(b.create(b.fresh(name)), "r1", 5)
-			c = b.answer("failed",
-				failedNow(c, request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}),
-				true)(
-				b.Fail(b.Context(), b.queue, name, c.Token,
-					request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}))
+			before := request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}
+			c = b.made("failed", failedNow(c, before))(b.fail(b.queue, name, c.Token, before))
 			c = b.claim(c, "r2", 5)
 			want := c
 			want.Attempts, want.Together, want.FailingSince = 1, 1, time.Time{}
@@ -50,8 +47,8 @@ func TestStoreFailsAPart(t *testing.T) {
 			}
 			want = failedNow(want, f)
 			want.Delivered += 2
-			b.answer(name, want, true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
-			b.answer(name+", again", want, true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+			b.made(name, want)(b.fail(b.queue, name, c.Token, f))
+			b.made(name+", again", want)(b.fail(b.queue, name, c.Token, f))
 		}
 	})
 }
@@ -61,36 +58,34 @@ func TestStoreClaimRefused(t *testing.T) {
 		paused := b.fresh("paused")
 		b.create(paused)
 		after := b.pauses(paused)
-		b.answer("claimed while paused", after, false)(b.Claim(b.Context(), after, claim("r", 5)))
-		b.answer("blocked while paused", after, false)(b.Block(b.Context(), after, at))
+		b.not("claimed while paused", after)(b.Claim(b.Context(), after, claim("r", 5)))
+		b.not("blocked while paused", after)(b.Block(b.Context(), after, at))
 
 		starting := b.fresh("starting")
 		starting.Starting = "op 0"
 		b.create(starting)
-		b.answer("claimed while starting", starting, false)(b.Claim(b.Context(), starting, claim("r", 5)))
-		b.answer("blocked while starting", starting, false)(b.Block(b.Context(), starting, at))
+		b.not("claimed while starting", starting)(b.Claim(b.Context(), starting, claim("r", 5)))
+		b.not("blocked while starting", starting)(b.Block(b.Context(), starting, at))
 
 		stale := b.commits(b.claim(b.create(b.fresh("stale")), "r1", 5))
-		b.answer("claimed with an old token", stale,
-			false)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
+		b.not("claimed with an old token", stale)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
 		again := b.fails(b.claim(b.create(b.fresh("again")), "r1", 5), failure(false))
-		b.answer("claimed with an old token, at the same place", again,
-			false)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
-		b.answer("blocked with an old token, at the same place", again,
-			false)(b.Block(b.Context(), b.fresh("again"), at))
+		b.not("claimed with an old token, at the same place", again)(b.Claim(b.Context(),
+			b.fresh("again"), claim("r2", 5)))
+		b.not("blocked with an old token, at the same place", again)(b.Block(b.Context(),
+			b.fresh("again"), at))
 
 		// Removed and recreated elsewhere: its token and state are what they were.
 		elsewhere := b.fresh("elsewhere")
 		elsewhere.Delivered = 9
 		b.create(elsewhere)
-		b.answer("claimed from another place", elsewhere,
-			false)(b.Claim(b.Context(), b.fresh("elsewhere"), claim("r", 5)))
-		b.answer("blocked at another place", elsewhere,
-			false)(b.Block(b.Context(), b.fresh("elsewhere"), at))
+		b.not("claimed from another place", elsewhere)(b.Claim(b.Context(), b.fresh("elsewhere"),
+			claim("r", 5)))
+		b.not("blocked at another place", elsewhere)(b.Block(b.Context(), b.fresh("elsewhere"), at))
 
 		stuck := b.fresh("blocked")
 		stuck = b.fails(b.claim(b.create(stuck), "r1", 5), failure(true))
-		b.answer("claimed while blocked", stuck, false)(b.Claim(b.Context(), stuck, claim("r2", 5)))
+		b.not("claimed while blocked", stuck)(b.Claim(b.Context(), stuck, claim("r2", 5)))
 	})
 }
 
@@ -99,19 +94,17 @@ func TestStoreTakeover(t *testing.T) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 9)
 		late := claim("r2", 4)
 		late.Now = c.LeaseUntil
-		b.answer("at the lease's end", c, false)(b.Claim(b.Context(), c, late))
+		b.not("at the lease's end", c)(b.Claim(b.Context(), c, late))
 		late.Now, late.LeaseUntil = c.LeaseUntil.Add(time.Millisecond), c.LeaseUntil.Add(time.Hour)
-		b.answer("as if it were free", c, false)(b.Claim(b.Context(), as(c, Idle), late))
-		b.answer("blocked as if it were free", c, false)(b.Block(b.Context(), as(c, Idle), late.Now))
+		b.not("as if it were free", c)(b.Claim(b.Context(), as(c, Idle), late))
+		b.not("blocked as if it were free", c)(b.Block(b.Context(), as(c, Idle), late.Now))
 		want := ended(c, Cancelled)
 		want.IsolateTo = 9
 		want = claimed(want, late)
-		b.answer("after it", want, true)(b.Claim(b.Context(), c, late))
-		b.answer("again", want, true)(b.Claim(b.Context(), c, late))
-		b.answer("the old one's commit", want,
-			false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		b.answer("the old one's failure", want,
-			false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.made("after it", want)(b.Claim(b.Context(), c, late))
+		b.made("again", want)(b.Claim(b.Context(), c, late))
+		b.not("the old one's commit", want)(b.commit(b.queue, "a", c.Token))
+		b.not("the old one's failure", want)(b.fail(b.queue, "a", c.Token, failure(false)))
 	})
 }
 
@@ -125,77 +118,73 @@ func TestStoreDeferred(t *testing.T) {
 			c := b.claim(b.create(b.fresh(fmt.Sprint(n))), "r1", to)
 			want := c
 			want.Deferred, want.LeaseUntil = true, at.Add(time.Hour)
-			b.answer("deferred", want, true)(b.Defer(b.Context(), c, want.LeaseUntil))
-			b.answer("a response that was lost", want, true)(b.Defer(b.Context(), c, want.LeaseUntil))
+			b.made("deferred", want)(b.Defer(b.Context(), c, want.LeaseUntil))
+			b.made("a response that was lost", want)(b.Defer(b.Context(), c, want.LeaseUntil))
 			return want
 		}
 		leased := b.claim(b.create(b.fresh("shorter")), "r1", 5)
 		shorter := leased
 		shorter.Deferred, shorter.LeaseUntil = true, leased.LeaseUntil.Add(-time.Millisecond)
-		b.answer("deferred for less than its lease", shorter,
-			true)(b.Defer(b.Context(), leased, shorter.LeaseUntil))
+		b.made("deferred for less than its lease", shorter)(b.Defer(b.Context(), leased,
+			shorter.LeaseUntil))
 
 		c := deferred(5)
 		for _, other := range []Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
-			b.answer("deferred with another token", c,
-				false)(b.Defer(b.Context(), under(c, other), at.Add(2*time.Hour)))
-			b.answer("expired with another token", c, false)(b.Expire(b.Context(), under(c, other), late(c)))
-			b.answer("committed with another token", c,
-				false)(b.Commit(b.Context(), c.Queue, c.Name, other, Response{}))
-			b.answer("failed with another token",
-				c, false)(b.Fail(b.Context(), c.Queue, c.Name, other, failure(false)))
+			b.not("deferred with another token", c)(b.Defer(b.Context(), under(c, other),
+				at.Add(2*time.Hour)))
+			b.not("expired with another token", c)(b.Expire(b.Context(), under(c, other), late(c)))
+			b.not("committed with another token", c)(b.commit(c.Queue, c.Name, other))
+			b.not("failed with another token", c)(b.fail(c.Queue, c.Name, other, failure(false)))
 		}
-		b.answer("prepared", c, false)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
-		b.answer("decided", c, false)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
-		b.answer("settled as aborted",
-			c, false)(b.AbortPrepared(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		b.not("prepared", c)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
+		b.not("decided", c)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
+		b.not("settled as aborted",
+			c)(b.AbortPrepared(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
 		early := failure(false)
 		early.Now = c.LeaseUntil
-		b.answer("expired at the lease's end", c, false)(b.Expire(b.Context(), c, early))
+		b.not("expired at the lease's end", c)(b.Expire(b.Context(), c, early))
 		longer := c
 		longer.LeaseUntil = at.Add(2 * time.Hour)
-		b.answer("extended as if it were not deferred", c,
-			false)(b.Extend(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
-		b.answer("extended", longer, true)(b.Defer(b.Context(), c, longer.LeaseUntil))
-		b.answer("deferred, and it was extended beyond that", longer,
-			true)(b.Defer(b.Context(), c, at.Add(90*time.Minute)))
-		b.answer("expired, and it was extended", longer, false)(b.Expire(b.Context(), c, late(c)))
-		done := b.answer("committed", committed(longer),
-			true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
-		b.answer("deferred after its commit", done, false)(b.Defer(b.Context(), c, longer.LeaseUntil))
-		b.answer("expired after its commit", done, false)(b.Expire(b.Context(), c, late(longer)))
+		b.not("extended as if it were not deferred", c)(b.Extend(b.Context(), c.Queue, c.Name, c.Token,
+			longer.LeaseUntil))
+		b.made("extended", longer)(b.Defer(b.Context(), c, longer.LeaseUntil))
+		b.made("deferred, and it was extended beyond that", longer)(b.Defer(b.Context(), c,
+			at.Add(90*time.Minute)))
+		b.not("expired, and it was extended", longer)(b.Expire(b.Context(), c, late(c)))
+		done := b.made("committed", committed(longer))(b.commit(c.Queue, c.Name, c.Token))
+		b.not("deferred after its commit", done)(b.Defer(b.Context(), c, longer.LeaseUntil))
+		b.not("expired after its commit", done)(b.Expire(b.Context(), c, late(longer)))
 
 		c = deferred(5)
 		want := failedNow(c, late(c))
 		want.Outcomes[c.Token.N%4] = remember(c.Token, Cancelled)
-		b.answer("expired", want, true)(b.Expire(b.Context(), c, late(c)))
-		b.answer("a response that was lost", want, true)(b.Expire(b.Context(), c, late(c)))
-		b.answer("committed late", want,
-			false)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
-		b.answer("deferred late", want, false)(b.Defer(b.Context(), c, late(c).Now))
+		b.made("expired", want)(b.Expire(b.Context(), c, late(c)))
+		b.made("a response that was lost", want)(b.Expire(b.Context(), c, late(c)))
+		b.not("committed late", want)(b.commit(c.Queue, c.Name, c.Token))
+		b.not("deferred late", want)(b.Defer(b.Context(), c, late(c).Now))
 
 		c = deferred(5)
 		b.fails(c, failure(false))
 		c = deferred(4)
 		b.fails(c, failure(true))
 		c = deferred(5)
-		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)),
-			true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
+		b.made("committed, and more claimed", claimed(committed(c), claim("r2", 6)))(
+			b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
 		// A process that saw it before it was deferred.
 		c = deferred(5)
 		want = ended(c, Cancelled)
 		want.IsolateTo = 5
 		over := claim("r2", 5)
 		over.Now = late(c).Now
-		b.answer("taken over", claimed(want, over), true)(b.Claim(b.Context(), c, over))
+		b.made("taken over", claimed(want, over))(b.Claim(b.Context(), c, over))
 		c = deferred(5)
 		want = ended(c, Cancelled)
 		want.State, want.IsolateTo, want.Deferred = Idle, 5, false
-		b.answer("cancelled", want, true)(b.Cancel(b.Context(), c, false, late(c).Now))
+		b.made("cancelled", want)(b.Cancel(b.Context(), c, false, late(c).Now))
 		c = deferred(5)
 		want = ended(c, Cancelled)
 		want.IsolateTo, want.Deferred = 5, false
-		b.answer("blocked", blocked(want, late(c).Now), true)(b.Block(b.Context(), c, late(c).Now))
+		b.made("blocked", blocked(want, late(c).Now))(b.Block(b.Context(), c, late(c).Now))
 
 		c = b.claim(b.create(b.fresh("away")), "r1", 5)
 		away := failure(false)
@@ -204,10 +193,10 @@ func TestStoreDeferred(t *testing.T) {
 		c = b.claim(c, "r2", 5)
 		claimed := c
 		c.Deferred, c.LeaseUntil = true, at.Add(time.Hour)
-		b.answer("deferred", c, true)(b.Defer(b.Context(), claimed, c.LeaseUntil))
+		b.made("deferred", c)(b.Defer(b.Context(), claimed, c.LeaseUntil))
 		want = failedNow(c, late(c))
 		want.Outcomes[c.Token.N%4] = remember(c.Token, Cancelled)
-		b.answer("expired, and its sink is not away", want, true)(b.Expire(b.Context(), c, late(c)))
+		b.made("expired, and its sink is not away", want)(b.Expire(b.Context(), c, late(c)))
 	})
 }
 
@@ -222,18 +211,18 @@ func TestStoreBlock(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
 		want := blocked(c, at)
-		b.answer("blocked", want, true)(b.Block(b.Context(), c, at))
-		b.answer("again", want, false)(b.Block(b.Context(), c, at))
+		b.made("blocked", want)(b.Block(b.Context(), c, at))
+		b.not("again", want)(b.Block(b.Context(), c, at))
 
 		waiting := b.fails(b.claim(b.create(b.fresh("waiting")), "r1", 9), failure(false))
-		b.answer("one that waits", blocked(waiting, at), true)(b.Block(b.Context(), waiting, at))
+		b.made("one that waits", blocked(waiting, at))(b.Block(b.Context(), waiting, at))
 
 		dead := b.claim(b.create(b.fresh("dead")), "r1", 9)
-		b.answer("while the claim lives", dead, false)(b.Block(b.Context(), dead, dead.LeaseUntil))
+		b.not("while the claim lives", dead)(b.Block(b.Context(), dead, dead.LeaseUntil))
 		after := dead.LeaseUntil.Add(time.Millisecond)
 		want = ended(dead, Cancelled)
 		want.IsolateTo = 9
-		b.answer("a dead one", blocked(want, after), true)(b.Block(b.Context(), dead, after))
+		b.made("a dead one", blocked(want, after))(b.Block(b.Context(), dead, after))
 	})
 }
 
@@ -241,21 +230,19 @@ func TestStoreCommit(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		want := committed(c)
-		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		b.answer("again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.made("committed", want)(b.commit(b.queue, "a", c.Token))
+		b.made("again", want)(b.commit(b.queue, "a", c.Token))
 		next := b.claim(want, "r2", 6)
-		b.answer("again, after the next claim", next,
-			true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.made("again, after the next claim", next)(b.commit(b.queue, "a", c.Token))
 
 		c = b.create(b.fresh("b"))
-		b.answer("without a claim", c,
-			false)(b.Commit(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}, Response{}))
+		b.not("without a claim", c)(b.commit(b.queue, "b", Token{N: 0, Req: "r"}))
 		c = b.claim(c, "r1", 5)
 		for _, token := range []Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
-			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "b", token, Response{}))
+			b.not("with another token", c)(b.commit(b.queue, "b", token))
 		}
 		c = b.fails(c, failure(false))
-		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
+		b.not("after its failure", c)(b.commit(b.queue, "b", c.Token))
 	})
 }
 
@@ -266,19 +253,17 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		next := claim("r3", 8)
 		next.LeaseUntil = at.Add(time.Hour)
 		want := claimed(committed(c), next)
-		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next, Response{}))
-		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), c, next, Response{}))
-		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.made("committed and claimed", want)(b.CommitAndClaim(b.Context(), c, next, Response{}))
+		b.made("again", want)(b.CommitAndClaim(b.Context(), c, next, Response{}))
+		b.made("committed again", want)(b.commit(b.queue, "a", c.Token))
 
 		c = b.claim(b.create(b.fresh("b")), "r1", 5)
 		b.foreign(c, func(t Token) (Consumer, bool, error) {
 			return b.CommitAndClaim(b.Context(), under(c, t), claim("r2", 8), Response{})
 		})
 		paused := b.pauses(c)
-		b.answer("while paused", paused,
-			false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
-		b.answer("a plain commit goes through", committed(paused),
-			true)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
+		b.not("while paused", paused)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
+		b.made("a plain commit goes through", committed(paused))(b.commit(b.queue, "b", c.Token))
 	})
 }
 
@@ -287,26 +272,26 @@ func TestStoreCommitAndClaim(t *testing.T) {
 func TestStoreAsk(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
-		b.answer("without a claim", c, false)(b.Ask(b.Context(), c, 9))
+		b.not("without a claim", c)(b.Ask(b.Context(), c, 9))
 		c = b.claim(c, "r1", 5)
 		want := c
 		want.Asked = 7
-		b.answer("noted", want, true)(b.Ask(b.Context(), c, 7))
-		b.answer("again", want, true)(b.Ask(b.Context(), c, 7))
-		b.answer("a lower one", want, true)(b.Ask(b.Context(), c, 6))
+		b.made("noted", want)(b.Ask(b.Context(), c, 7))
+		b.made("again", want)(b.Ask(b.Context(), c, 7))
+		b.made("a lower one", want)(b.Ask(b.Context(), c, 6))
 		another := c
 		another.Token.Req = "r2"
-		b.answer("with another claim", want, false)(b.Ask(b.Context(), another, 6))
-		b.answer("a higher one with another claim", want, false)(b.Ask(b.Context(), another, 9))
+		b.not("with another claim", want)(b.Ask(b.Context(), another, 6))
+		b.not("a higher one with another claim", want)(b.Ask(b.Context(), another, 9))
 		another = c
 		another.Token.N++
-		b.answer("with a claim of another number", want, false)(b.Ask(b.Context(), another, 9))
+		b.not("with a claim of another number", want)(b.Ask(b.Context(), another, 9))
 		want.Asked = 8
-		b.answer("a higher one", want, true)(b.Ask(b.Context(), c, 8))
+		b.made("a higher one", want)(b.Ask(b.Context(), c, 8))
 		want = committed(want)
-		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		b.answer("too late", want, false)(b.Ask(b.Context(), c, 9))
-		b.answer("too late, a lower one", want, false)(b.Ask(b.Context(), c, 6))
+		b.made("committed", want)(b.commit(b.queue, "a", c.Token))
+		b.not("too late", want)(b.Ask(b.Context(), c, 9))
+		b.not("too late, a lower one", want)(b.Ask(b.Context(), c, 6))
 		b.claim(want, "r3", 8)
 	})
 }
@@ -315,18 +300,17 @@ func TestStoreFail(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		want := failedNow(c, failure(false))
-		b.answer("failed", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
-		b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.made("failed", want)(b.fail(b.queue, "a", c.Token, failure(false)))
+		b.made("again", want)(b.fail(b.queue, "a", c.Token, failure(false)))
 		aside := failure(false)
 		aside.ReplyQueue, aside.Shown = "", 0
 		c = b.claim(want, "r of no replies", 4)
 		want = failedNow(c, aside)
-		b.answer("failed, about no replies", want,
-			true)(b.Fail(b.Context(), b.queue, "a", c.Token, aside))
+		b.made("failed, about no replies", want)(b.fail(b.queue, "a", c.Token, aside))
 		c = b.claim(want, "r2", 4)
 		want = failedNow(c, failure(true))
-		b.answer("failed for good", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
-		b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
+		b.made("failed for good", want)(b.fail(b.queue, "a", c.Token, failure(true)))
+		b.made("again", want)(b.fail(b.queue, "a", c.Token, failure(true)))
 	})
 }
 
@@ -340,8 +324,8 @@ func TestStoreAway(t *testing.T) {
 			away.Away = n + 1
 			c = b.claim(c, fmt.Sprint("r", n), 5)
 			want := failedNow(c, away)
-			b.answer("away", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
-			c = b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+			b.made("away", want)(b.fail(b.queue, "a", c.Token, away))
+			c = b.made("again", want)(b.fail(b.queue, "a", c.Token, away))
 		}
 		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2,
 			"%+v; want nothing counted", c)
@@ -350,8 +334,8 @@ func TestStoreAway(t *testing.T) {
 		away.Away = 1
 		c = b.fails(b.claim(c, "r3", 5), away)
 		c = b.claim(c, "r4", 5)
-		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)),
-			true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
+		c = b.made("committed and claimed", claimed(committed(c), claim("r5", 6)))(
+			b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
 		away.Alone = true
 		c = b.fails(c, away)
 		c = b.claim(c, "r6", 6)
@@ -375,12 +359,11 @@ func TestStoreFirstFailure(t *testing.T) {
 			again.Proven = proven
 			c = b.fails(b.claim(c, fmt.Sprint("again ", i), 4), again)
 			check.That(b.T, c.Proven == proven && c.FailingSince.Equal(first.Since) &&
-				c.ownAttempts() == i+2,
-				"%+v; want it proven %v by the last failure", c, proven)
+				c.ownAttempts() == i+2, "%+v; want it proven %v by the last failure", c, proven)
 		}
 		c = b.claim(c, "r3", 4)
-		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)),
-			true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
+		c = b.made("committed and claimed", claimed(committed(c), claim("r4", 6)))(
+			b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
 		c = b.fails(c, beside)
 		c = b.commits(b.claim(c, "r5", 6))
 		check.That(b.T, !c.Fails(), "%+v fails", c)
@@ -396,21 +379,21 @@ func TestStoreFirstFailure(t *testing.T) {
 func TestStoreCancel(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
-		b.answer("without a claim", c, false)(b.Cancel(b.Context(), c, false, at.Add(time.Hour)))
+		b.not("without a claim", c)(b.Cancel(b.Context(), c, false, at.Add(time.Hour)))
 		c = b.claim(c, "r1", 5)
-		b.answer("another claim", c, false)(b.Cancel(b.Context(), b.fresh("a"), false, overNow(c)))
-		b.answer("while the claim lives", c, false)(b.Cancel(b.Context(), c, false, c.LeaseUntil))
+		b.not("another claim", c)(b.Cancel(b.Context(), b.fresh("a"), false, overNow(c)))
+		b.not("while the claim lives", c)(b.Cancel(b.Context(), c, false, c.LeaseUntil))
 		paused := b.pauses(c)
 		after := c.LeaseUntil.Add(time.Millisecond)
 		want := ended(paused, Cancelled)
 		want.State, want.IsolateTo = Idle, 5
-		b.answer("cancelled, though paused", want, true)(b.Cancel(b.Context(), c, false, after))
-		b.answer("again", want, false)(b.Cancel(b.Context(), c, false, after))
+		b.made("cancelled, though paused", want)(b.Cancel(b.Context(), c, false, after))
+		b.not("again", want)(b.Cancel(b.Context(), c, false, after))
 
 		worn := b.claim(b.create(b.fresh("b")), "r1", 5)
 		want = ended(worn, Cancelled)
 		want.IsolateTo = 5
-		b.answer("for good", blocked(want, after), true)(b.Cancel(b.Context(), worn, true, after))
+		b.made("for good", blocked(want, after))(b.Cancel(b.Context(), worn, true, after))
 	})
 }
 
@@ -421,10 +404,8 @@ func TestStoreOutcomes(t *testing.T) {
 		for i := range 9 {
 			c = b.commits(b.claim(c, fmt.Sprint("r", i), c.Delivered+1))
 		}
-		b.answer("one that is remembered",
-			c, true)(b.Commit(b.Context(), b.queue, "a", Token{N: 6, Req: "r5"}, Response{}))
-		b.answer("one that is forgotten", c,
-			false)(b.Commit(b.Context(), b.queue, "a", Token{N: 5, Req: "r4"}, Response{}))
+		b.made("one that is remembered", c)(b.commit(b.queue, "a", Token{N: 6, Req: "r5"}))
+		b.not("one that is forgotten", c)(b.commit(b.queue, "a", Token{N: 5, Req: "r4"}))
 	})
 }
 
@@ -492,6 +473,15 @@ func (b *bench) answer(what string, want Consumer, wantMade bool) func(Consumer,
 	}
 }
 
+// made checks a write that is made, or was before, and not one that is not.
+func (b *bench) made(what string, want Consumer) func(Consumer, bool, error) Consumer {
+	return b.answer(what, want, true)
+}
+
+func (b *bench) not(what string, want Consumer) func(Consumer, bool, error) Consumer {
+	return b.answer(what, want, false)
+}
+
 func (b *bench) standing(queue, name string) Consumer {
 	b.Helper()
 	c := check.Get(b.Consumer(b.Context(), queue, name))
@@ -506,7 +496,7 @@ func (b *bench) fresh(name string) Consumer {
 
 func (b *bench) create(c Consumer) Consumer {
 	b.Helper()
-	return b.answer("created", c, true)(b.CreateConsumer(b.Context(), c))
+	return b.made("created", c)(b.CreateConsumer(b.Context(), c))
 }
 
 func claim(req string, to int64) request.Claim {
@@ -532,27 +522,33 @@ func claimed(c Consumer, claim request.Claim) Consumer {
 
 func (b *bench) claim(c Consumer, req string, to int64) Consumer {
 	b.Helper()
-	return b.answer("claimed", claimed(c, claim(req, to)),
-		true)(b.Claim(b.Context(), c, claim(req, to)))
+	return b.made("claimed", claimed(c, claim(req, to)))(b.Claim(b.Context(), c, claim(req, to)))
+}
+
+func (b *bench) commit(queue, name string, token Token) (Consumer, bool, error) {
+	return b.Commit(b.Context(), queue, name, token, Response{})
+}
+
+func (b *bench) fail(queue, name string, token Token, f request.Failure) (Consumer, bool, error) {
+	return b.Fail(b.Context(), queue, name, token, f)
 }
 
 // fails has a claim fail.
 func (b *bench) fails(c Consumer, f request.Failure) Consumer {
 	b.Helper()
-	return b.answer("failed", failedNow(c, f), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, f))
+	return b.made("failed", failedNow(c, f))(b.fail(c.Queue, c.Name, c.Token, f))
 }
 
 func (b *bench) commits(c Consumer) Consumer {
 	b.Helper()
-	return b.answer("committed", committed(c),
-		true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+	return b.made("committed", committed(c))(b.commit(c.Queue, c.Name, c.Token))
 }
 
 func (b *bench) pauses(c Consumer) Consumer {
 	b.Helper()
 	want := c
 	want.Paused, want.PausedSince = "why", at
-	return b.answer("paused", want, true)(b.Pause(b.Context(), c.Queue, c.Name, "why", at))
+	return b.made("paused", want)(b.Pause(b.Context(), c.Queue, c.Name, "why", at))
 }
 
 // ended is c with the outcome of its claim remembered.

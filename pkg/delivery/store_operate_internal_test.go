@@ -15,10 +15,10 @@ func TestStoreCreate(t *testing.T) {
 		c := b.fresh("a")
 		c.Starting = "op 0"
 		b.create(c)
-		b.answer("again", c, true)(b.CreateConsumer(b.Context(), c))
+		b.made("again", c)(b.CreateConsumer(b.Context(), c))
 		other := c
 		other.LastOp, other.Delivered = "op 1", 9
-		b.answer("by another", c, false)(b.CreateConsumer(b.Context(), other))
+		b.not("by another", c)(b.CreateConsumer(b.Context(), other))
 		lowest := b.fresh("lowest")
 		lowest.Delivered, lowest.From, lowest.To = -1, -1, -1
 		b.create(lowest)
@@ -108,17 +108,17 @@ func TestStoreConsumers(t *testing.T) {
 func TestStoreUnblock(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
-		stuck := b.answer("blocked", blocked(c, at), true)(b.Block(b.Context(), c, at))
+		stuck := b.made("blocked", blocked(c, at))(b.Block(b.Context(), c, at))
 		elsewhere := stuck
 		elsewhere.Delivered = 7
-		b.answer("at another message", stuck, false)(b.Unblock(b.Context(), elsewhere, true, "op 1"))
+		b.not("at another message", stuck)(b.Unblock(b.Context(), elsewhere, true, "op 1"))
 
 		want := stuck
 		want.State, want.Delivered, want.LastOp, want.BlockedSince = Idle, 4, "op 1", time.Time{}
 		want.Token.N++
-		b.answer("skipped", want, true)(b.Unblock(b.Context(), stuck, true, "op 1"))
-		b.answer("again", want, true)(b.Unblock(b.Context(), stuck, true, "op 1"))
-		b.answer("by another", want, false)(b.Unblock(b.Context(), stuck, true, "op 2"))
+		b.made("skipped", want)(b.Unblock(b.Context(), stuck, true, "op 1"))
+		b.made("again", want)(b.Unblock(b.Context(), stuck, true, "op 1"))
+		b.not("by another", want)(b.Unblock(b.Context(), stuck, true, "op 2"))
 
 		claimed := b.claim(want, "r", 5)
 		stuck = b.fails(claimed, awayNow(true))
@@ -127,30 +127,29 @@ func TestStoreUnblock(t *testing.T) {
 			0, 0, "op 3", time.Time{}
 		want = takenNow(want)
 		want.Token.N++
-		b.answer("redriven", want, true)(b.Unblock(b.Context(), stuck, false, "op 3"))
+		b.made("redriven", want)(b.Unblock(b.Context(), stuck, false, "op 3"))
 
-		anew := b.answer("blocked", blocked(want, at), true)(b.Block(b.Context(), want, at))
-		b.answer("blocked anew at the same message", anew,
-			false)(b.Unblock(b.Context(), stuck, true, "op 4"))
+		anew := b.made("blocked", blocked(want, at))(b.Block(b.Context(), want, at))
+		b.not("blocked anew at the same message", anew)(b.Unblock(b.Context(), stuck, true, "op 4"))
 
 		trying := b.claim(b.create(b.fresh("trying")), "r", 4)
-		b.answer("in flight", trying, false)(b.Unblock(b.Context(), trying, true, "op 4"))
+		b.not("in flight", trying)(b.Unblock(b.Context(), trying, true, "op 4"))
 		refusal := failure(false)
 		failed := b.fails(trying, refusal)
 		again := b.claim(failed, "r2", 4)
-		b.answer("tried meanwhile", again, false)(b.Unblock(b.Context(), failed, true, "op 4"))
+		b.not("tried meanwhile", again)(b.Unblock(b.Context(), failed, true, "op 4"))
 		moved := b.commits(again)
-		b.answer("taken meanwhile", moved, false)(b.Unblock(b.Context(), failed, true, "op 4"))
+		b.not("taken meanwhile", moved)(b.Unblock(b.Context(), failed, true, "op 4"))
 
 		waits := b.fails(b.claim(b.create(b.fresh("waits")), "r", 4), refusal)
 		skipped := operated(waits, 4, "op 4")
-		b.answer("skipped before it blocks", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
-		b.answer("again", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
-		b.answer("by who saw it before", skipped, false)(b.Claim(b.Context(), waits, later(waits, "r3")))
+		b.made("skipped before it blocks", skipped)(b.Unblock(b.Context(), waits, true, "op 4"))
+		b.made("again", skipped)(b.Unblock(b.Context(), waits, true, "op 4"))
+		b.not("by who saw it before", skipped)(b.Claim(b.Context(), waits, later(waits, "r3")))
 
 		often := b.triedOften("often")
-		b.answer("it is tried from the first attempt", operated(often, often.Delivered, "op 5"),
-			true)(b.Unblock(b.Context(), often, false, "op 5"))
+		b.made("it is tried from the first attempt", operated(often, often.Delivered, "op 5"))(
+			b.Unblock(b.Context(), often, false, "op 5"))
 	})
 }
 
@@ -160,9 +159,9 @@ func TestStoreRewind(t *testing.T) {
 		want := c
 		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
 		want.Token.N++
-		b.answer("set back", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
-		b.answer("again", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
-		b.answer("by another", want, false)(b.Rewind(b.Context(), c, 0, "op 2"))
+		b.made("set back", want)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.made("again", want)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.not("by another", want)(b.Rewind(b.Context(), c, 0, "op 2"))
 
 		waiting := b.waiting("waiting")
 		want = b.fresh("waiting")
@@ -170,10 +169,10 @@ func TestStoreRewind(t *testing.T) {
 			waiting.LeaseUntil, waiting.Outcomes
 		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
 		want.Token.N++
-		b.answer("one that waits", want, true)(b.Rewind(b.Context(), waiting, 1, "op 1"))
+		b.made("one that waits", want)(b.Rewind(b.Context(), waiting, 1, "op 1"))
 
 		held := b.claim(b.create(b.fresh("held")), "r", 5)
-		b.answer("while a claim is in flight", held, false)(b.Rewind(b.Context(), held, 1, "op 1"))
+		b.not("while a claim is in flight", held)(b.Rewind(b.Context(), held, 1, "op 1"))
 
 		stuck := b.fails(b.claim(b.create(b.fresh("stuck")), "r", 8), failure(true))
 		want = stuck
@@ -182,13 +181,12 @@ func TestStoreRewind(t *testing.T) {
 		want.Attempts, want.Together, want.IsolateTo, want.Last = 0, 0, 0, request.Attempts{}
 		want.Starting, want.LastOp = "op 1", "op 1"
 		want.Token.N++
-		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))
+		b.made("a blocked one", want)(b.Rewind(b.Context(), stuck, 9, "op 1"))
 
 		often := b.triedOften("often")
 		want = operated(often, 1, "op 1")
 		want.Rewinds, want.Starting, want.IsolateTo = 1, "op 1", 0
-		b.answer("it is tried from the first attempt", want,
-			true)(b.Rewind(b.Context(), often, 1, "op 1"))
+		b.made("it is tried from the first attempt", want)(b.Rewind(b.Context(), often, 1, "op 1"))
 	})
 }
 
@@ -220,22 +218,22 @@ func TestStoreKeepStart(t *testing.T) {
 		keep := func(op string, from int64) (Consumer, bool, error) {
 			return b.KeepStart(b.Context(), b.queue, "a", op, from)
 		}
-		b.answer("another start", c, false)(keep("op 1", 9))
+		b.not("another start", c)(keep("op 1", 9))
 		want := c
 		want.KeptFrom = 9
-		b.answer("kept", want, true)(keep("op 0", 9))
-		b.answer("less", want, true)(keep("op 0", 10))
+		b.made("kept", want)(keep("op 0", 9))
+		b.made("less", want)(keep("op 0", 10))
 		want.KeptFrom = 4
-		b.answer("more", want, true)(keep("op 0", 4))
+		b.made("more", want)(keep("op 0", 4))
 		want.Token.N, want.Delivered, want.Rewinds, want.Starting, want.LastOp, want.KeptFrom = 1, 1, 1,
 			"op 1", "op 1", 0
-		b.answer("rewound", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
-		b.answer("the one before", want, false)(keep("op 0", 2))
+		b.made("rewound", want)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.not("the one before", want)(keep("op 0", 2))
 		want.KeptFrom = 7
-		b.answer("kept anew", want, true)(keep("op 1", 7))
+		b.made("kept anew", want)(keep("op 1", 7))
 		want.Starting, want.KeptFrom = "", 0
-		b.answer("finished", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 1))
-		b.answer("late", want, false)(keep("op 1", 2))
+		b.made("finished", want)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 1))
+		b.not("late", want)(keep("op 1", 2))
 	})
 }
 
@@ -244,15 +242,13 @@ func TestStoreFinishStart(t *testing.T) {
 		c := b.fresh("a")
 		c.Starting = "op 0"
 		b.create(c)
-		b.answer("of one that began further back",
-			c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 2))
-		b.answer("another start", c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 9))
+		b.not("of one that began further back", c)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 2))
+		b.not("another start", c)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 9))
 		want := c
 		want.Starting, want.Delivered = "", 5
-		b.answer("finished", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 5))
-		b.answer("again, at another place", want,
-			true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 6))
-		b.answer("another's", want, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 6))
+		b.made("finished", want)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 5))
+		b.made("again, at another place", want)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 6))
+		b.not("another's", want)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 6))
 	})
 }
 
@@ -260,8 +256,8 @@ func TestStorePause(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r", 5)
 		b.pauses(c)
-		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
-		b.answer("again", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+		b.made("resumed", c)(b.Pause(b.Context(), b.queue, "a", "", at))
+		b.made("again", c)(b.Pause(b.Context(), b.queue, "a", "", at))
 	})
 }
 

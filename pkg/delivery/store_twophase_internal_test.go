@@ -3,6 +3,7 @@ package delivery
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,15 +21,14 @@ func as(c Consumer, state State) Consumer {
 
 func (b *bench) prepare(c Consumer) Consumer {
 	b.Helper()
-	return b.answer("prepared", as(c, Prepared),
-		true)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
+	return b.made("prepared", as(c, Prepared))(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
 }
 
 func overNow(c Consumer) time.Time { return c.LeaseUntil.Add(time.Millisecond) }
 
 func (b *bench) doubted(c Consumer) Consumer {
 	b.Helper()
-	return b.answer("in doubt", as(c, InDoubt), true)(b.MarkInDoubt(b.Context(), c, overNow(c)))
+	return b.made("in doubt", as(c, InDoubt))(b.MarkInDoubt(b.Context(), c, overNow(c)))
 }
 
 func asideNow(c Consumer) Consumer {
@@ -69,7 +69,7 @@ func (b *bench) foreign(c Consumer, write func(Token) (Consumer, bool, error)) {
 	b.Helper()
 	n, req := c.Token.N, c.Token.Req
 	for _, token := range []Token{{N: n + 1, Req: req}, {N: n, Req: "other"}, {N: n - 1, Req: req}} {
-		b.answer("with another token", c, false)(write(token))
+		b.not("with another token", c)(write(token))
 	}
 }
 
@@ -77,14 +77,12 @@ func TestStorePrepare(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		c = b.prepare(c)
-		b.answer("again", c, true)(b.Prepare(b.Context(), b.queue, "a", c.Token))
-		done := b.answer("committed", committed(c),
-			true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
-		b.answer("after the commit", done, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		b.made("again", c)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		done := b.made("committed", committed(c))(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.not("after the commit", done)(b.Prepare(b.Context(), b.queue, "a", c.Token))
 
 		idle := b.create(b.fresh("b"))
-		b.answer("without a claim", idle,
-			false)(b.Prepare(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}))
+		b.not("without a claim", idle)(b.Prepare(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}))
 		c = b.claim(idle, "r1", 5)
 		b.foreign(c, func(t Token) (Consumer, bool, error) {
 			return b.Prepare(b.Context(), b.queue, "b", t)
@@ -94,8 +92,8 @@ func TestStorePrepare(t *testing.T) {
 		late.Now, late.LeaseUntil = overNow(c), overNow(c).Add(time.Minute)
 		want := ended(c, Cancelled)
 		want.IsolateTo = 5
-		next := b.answer("taken over", claimed(want, late), true)(b.Claim(b.Context(), c, late))
-		b.answer("a cancelled token", next, false)(b.Prepare(b.Context(), b.queue, "b", c.Token))
+		next := b.made("taken over", claimed(want, late))(b.Claim(b.Context(), c, late))
+		b.not("a cancelled token", next)(b.Prepare(b.Context(), b.queue, "b", c.Token))
 	})
 }
 
@@ -108,35 +106,31 @@ func TestStoreExtend(t *testing.T) {
 			return b.Extend(b.Context(), b.queue, "a", t, later)
 		})
 		for range 2 {
-			b.answer("started", extended, true)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
+			b.made("started", extended)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
 		}
 		c = b.prepare(extended)
 		c.LeaseUntil = later.Add(time.Hour)
-		b.answer("prepared", c, true)(b.Extend(b.Context(), b.queue, "a", c.Token, c.LeaseUntil))
+		b.made("prepared", c)(b.Extend(b.Context(), b.queue, "a", c.Token, c.LeaseUntil))
 		c = b.doubted(c)
-		b.answer("in doubt", c, false)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
+		b.not("in doubt", c)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
 	})
 }
 
 func TestStoreCommitPrepared(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.retried()
-		b.answer("before the prepare", c, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.not("before the prepare", c)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		c = b.prepare(c)
-		b.answer("as a claim of one phase", c,
-			false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.not("as a claim of one phase", c)(b.commit(b.queue, "a", c.Token))
 		b.foreign(c, func(t Token) (Consumer, bool, error) {
 			return b.CommitPrepared(b.Context(), b.queue, "a", t)
 		})
-		done := b.answer("committed", committed(c),
-			true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
-		b.answer("again", done, true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		done := b.made("committed", committed(c))(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.made("again", done)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		next := b.claim(done, "r2", 8)
-		b.answer("again, after the next claim", next,
-			true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.made("again, after the next claim", next)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		next = b.doubted(b.prepare(next))
-		b.answer("in doubt", committed(next),
-			true)(b.CommitPrepared(b.Context(), b.queue, "a", next.Token))
+		b.made("in doubt", committed(next))(b.CommitPrepared(b.Context(), b.queue, "a", next.Token))
 	})
 }
 
@@ -146,22 +140,21 @@ func TestStoreCommitPreparedAndClaim(t *testing.T) {
 		c = b.claim(b.fails(c, awayNow(false)), "r1", 5) // its attempts are more than one
 		next := claim("r2", 8)
 		next.LeaseUntil = at.Add(time.Hour)
-		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.not("before the prepare", c)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		c = b.prepare(c)
-		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), c, next, Response{}))
+		b.not("as a claim of one phase", c)(b.CommitAndClaim(b.Context(), c, next, Response{}))
 		b.foreign(c, func(t Token) (Consumer, bool, error) {
 			return b.CommitPreparedAndClaim(b.Context(), under(c, t), next)
 		})
-		b.answer("while it is paused", b.pauses(c), false)(b.CommitPreparedAndClaim(b.Context(), c, next))
-		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+		b.not("while it is paused", b.pauses(c))(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.made("resumed", c)(b.Pause(b.Context(), b.queue, "a", "", at))
 		want := claimed(committed(c), next)
-		b.answer("prepared", want, true)(b.CommitPreparedAndClaim(b.Context(), c, next))
-		b.answer("again", want, true)(b.CommitPreparedAndClaim(b.Context(), c, next))
-		b.answer("another's", want, false)(b.CommitPreparedAndClaim(b.Context(), c, claim("r9", 8)))
+		b.made("prepared", want)(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.made("again", want)(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.not("another's", want)(b.CommitPreparedAndClaim(b.Context(), c, claim("r9", 8)))
 		c = b.doubted(b.prepare(want))
 		next = claim("r3", 9)
-		b.answer("in doubt", claimed(committed(c), next),
-			true)(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.made("in doubt", claimed(committed(c), next))(b.CommitPreparedAndClaim(b.Context(), c, next))
 	})
 }
 
@@ -180,74 +173,49 @@ func TestStoreAbortPrepared(t *testing.T) {
 		} {
 			c = state(b.claim(c, fmt.Sprint("r", i), to))
 			b.foreign(c, func(t Token) (Consumer, bool, error) { return abort(t, f) })
-			b.answer("as a claim of one phase", c,
-				false)(b.Fail(b.Context(), b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
+			b.not("as a claim of one phase", c)(b.fail(b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
 			if state := c.State; state != Started {
-				b.answer("a bare abort", c, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+				b.not("a bare abort", c)(b.fail(b.queue, "a", c.Token, failure(false)))
 			}
-			c = b.answer("aborted", failedNow(c, f), true)(abort(c.Token, f))
-			b.answer("again", c, true)(abort(c.Token, f))
+			c = b.made("aborted", failedNow(c, f))(abort(c.Token, f))
+			b.made("again", c)(abort(c.Token, f))
 		}
 		c = b.prepare(b.claim(c, "r9", to))
 		want := failedNow(c, failure(true))
-		b.answer("for good", want, true)(abort(c.Token, failure(true)))
-		b.answer("again", want, true)(abort(c.Token, failure(true)))
+		b.made("for good", want)(abort(c.Token, failure(true)))
+		b.made("again", want)(abort(c.Token, failure(true)))
 	})
 }
 
 func TestStoreMarkInDoubt(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
-		b.answer("not prepared", c, false)(b.MarkInDoubt(b.Context(), c, overNow(c)))
+		b.not("not prepared", c)(b.MarkInDoubt(b.Context(), c, overNow(c)))
 		c = b.prepare(c)
-		b.answer("at the lease's end", c, false)(b.MarkInDoubt(b.Context(), c, c.LeaseUntil))
+		b.not("at the lease's end", c)(b.MarkInDoubt(b.Context(), c, c.LeaseUntil))
 		b.foreign(c, func(t Token) (Consumer, bool, error) {
 			return b.MarkInDoubt(b.Context(), under(c, t), overNow(c))
 		})
 		c = b.doubted(c)
-		b.answer("again", c, false)(b.MarkInDoubt(b.Context(), as(c, Prepared), overNow(c)))
-	})
-}
-
-// TestStoreNotTakenOver: a prepared claim is nobody's to take, however old.
-func TestStoreNotTakenOver(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.prepare(b.claim(b.create(b.fresh("a")), "r1", 5))
-		long := c.LeaseUntil.Add(1000 * time.Hour)
-		late := claim("r2", 5)
-		late.Now, late.LeaseUntil = long, long.Add(time.Minute)
-		for range 2 { // prepared, then in doubt
-			for _, seen := range []State{c.State, Started, Idle} {
-				b.answer("claimed", c, false)(b.Claim(b.Context(), as(c, seen), late))
-				b.answer("blocked", c, false)(b.Block(b.Context(), as(c, seen), long))
-			}
-			b.answer("cancelled", c, false)(b.Cancel(b.Context(), c, false, long))
-			b.answer("rewound", c, false)(b.Rewind(b.Context(), c, 1, "op"))
-			done := check.Get(b.Remove(b.Context(), c))
-			same(b.T, "removed", done, false)
-			if c.State == Prepared {
-				c = b.doubted(c)
-			}
-		}
+		b.not("again", c)(b.MarkInDoubt(b.Context(), as(c, Prepared), overNow(c)))
 	})
 }
 
 func TestStoreQuarantine(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.prepare(b.retried())
-		b.answer("not marked", c, false)(b.Quarantine(b.Context(), c, overNow(c)))
+		b.not("not marked", c)(b.Quarantine(b.Context(), c, overNow(c)))
 		c = b.doubted(c)
-		b.answer("not old enough", c, false)(b.Quarantine(b.Context(), c, c.LeaseUntil))
+		b.not("not old enough", c)(b.Quarantine(b.Context(), c, c.LeaseUntil))
 		want := asideNow(c)
 		b.foreign(c, func(t Token) (Consumer, bool, error) {
 			return b.Quarantine(b.Context(), under(c, t), overNow(c))
 		})
-		b.answer("quarantined", want, true)(b.Quarantine(b.Context(), c, overNow(c)))
-		b.answer("again", want, true)(b.Quarantine(b.Context(), c, overNow(c)))
-		b.answer("its commit", want, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
-		b.answer("its abort", want, false)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token,
-			failure(false)))
-		b.answer("its prepare", want, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		b.made("quarantined", want)(b.Quarantine(b.Context(), c, overNow(c)))
+		b.made("again", want)(b.Quarantine(b.Context(), c, overNow(c)))
+		b.not("its commit", want)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.not("its abort", want)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.not("its prepare", want)(b.Prepare(b.Context(), b.queue, "a", c.Token))
 		done := check.Get(b.Remove(b.Context(), want))
 		same(b.T, "removed", done, false)
 		b.claim(want, "r2", 8)
@@ -259,16 +227,22 @@ func (b *bench) quarantined(n int) Consumer {
 	c := b.create(b.fresh("a"))
 	for i := range n {
 		c = b.doubted(b.prepare(b.claim(c, fmt.Sprint("r", i), c.Delivered+1)))
-		c = b.answer("quarantined", asideNow(c), true)(b.Quarantine(b.Context(), c, overNow(c)))
+		c = b.made("quarantined", asideNow(c))(b.Quarantine(b.Context(), c, overNow(c)))
 	}
 	return c
+}
+
+// settle settles a claim in quarantine.
+func (b *bench) settle(token Token, outcome TokenOutcome, remember bool,
+	op string) (Consumer, bool, error) {
+	return b.SettleQuarantined(b.Context(), b.queue, "a", token, outcome, remember, op)
 }
 
 func TestStoreFullQuarantine(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.quarantined(maxQuarantined)
 		c = b.doubted(b.prepare(b.claim(c, "more", c.Delivered+1)))
-		b.answer("one too many", c, false)(b.Quarantine(b.Context(), c, overNow(c)))
+		b.not("one too many", c)(b.Quarantine(b.Context(), c, overNow(c)))
 	})
 }
 
@@ -276,17 +250,13 @@ func TestStoreQuarantinedCommitted(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.quarantined(3)
 		token := c.Quarantine[1].Token
-		b.answer("another's", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a",
-			Token{N: token.N, Req: "x"}, Committed, true, ""))
+		b.not("another's", c)(b.settle(Token{N: token.N, Req: "x"}, Committed, true, ""))
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[0], c.Quarantine[2]}
 		want.Outcomes[token.N%4] = remember(token, Committed)
-		b.answer("settled", want,
-			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
-		b.answer("again", want,
-			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
-		b.answer("otherwise", want,
-			false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
+		b.made("settled", want)(b.settle(token, Committed, true, ""))
+		b.made("again", want)(b.settle(token, Committed, true, ""))
+		b.not("otherwise", want)(b.settle(token, Aborted, true, ""))
 	})
 }
 
@@ -294,24 +264,20 @@ func TestStoreQuarantinedAborted(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.quarantined(2)
 		token := c.Quarantine[0].Token
-		b.answer("released before it is settled", c,
-			false)(b.Release(b.Context(), b.queue, "a", token, "op"))
+		b.not("released before it is settled", c)(b.Release(b.Context(), b.queue, "a", token, "op"))
 		want := c
 		want.Quarantine[0].State = State(Aborted)
-		b.answer("settled", want,
-			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
-		b.answer("again", want,
-			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Aborted, true, ""))
-		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token,
-			Committed, true, ""))
-		b.answer("another's released", want,
-			false)(b.Release(b.Context(), b.queue, "a", Token{N: token.N, Req: "x"}, "op"))
+		b.made("settled", want)(b.settle(token, Aborted, true, ""))
+		b.made("again", want)(b.settle(token, Aborted, true, ""))
+		b.not("otherwise", want)(b.settle(token, Committed, true, ""))
+		b.not("another's released", want)(b.Release(b.Context(), b.queue, "a",
+			Token{N: token.N, Req: "x"}, "op"))
 		gone := c
 		gone.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[1]}
 		gone.LastOp = "op"
-		b.answer("released", gone, true)(b.Release(b.Context(), b.queue, "a", token, "op"))
-		b.answer("again", gone, true)(b.Release(b.Context(), b.queue, "a", token, "op"))
-		b.answer("by another", gone, false)(b.Release(b.Context(), b.queue, "a", token, "other"))
+		b.made("released", gone)(b.Release(b.Context(), b.queue, "a", token, "op"))
+		b.made("again", gone)(b.Release(b.Context(), b.queue, "a", token, "op"))
+		b.not("by another", gone)(b.Release(b.Context(), b.queue, "a", token, "other"))
 	})
 }
 
@@ -322,12 +288,9 @@ func TestStoreQuarantinedByAnOperator(t *testing.T) {
 		token := c.Quarantine[0].Token
 		want := c
 		want.Quarantine, want.LastOp = [maxQuarantined]Quarantined{}, "op"
-		b.answer("settled", want,
-			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "op"))
-		b.answer("again", want,
-			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "op"))
-		b.answer("by another", want,
-			false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, "other"))
+		b.made("settled", want)(b.settle(token, Committed, false, "op"))
+		b.made("again", want)(b.settle(token, Committed, false, "op"))
+		b.not("by another", want)(b.settle(token, Committed, false, "other"))
 	})
 }
 
@@ -340,12 +303,11 @@ func TestStoreQuarantinedRemembered(t *testing.T) {
 		}
 		c = b.doubted(b.prepare(b.claim(c, "r", c.Delivered+1)))
 		token := c.Token
-		c = b.answer("quarantined", asideNow(c), true)(b.Quarantine(b.Context(), c, overNow(c)))
+		c = b.made("quarantined", asideNow(c))(b.Quarantine(b.Context(), c, overNow(c)))
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{}
 		want.Outcomes[token.N%4] = remember(token, Committed)
-		b.answer("settled", want,
-			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
+		b.made("settled", want)(b.settle(token, Committed, true, ""))
 	})
 }
 
@@ -357,12 +319,10 @@ func TestStoreQuarantinedForgotten(t *testing.T) {
 		for i := range 4 {
 			c = b.commits(b.claim(c, fmt.Sprint("n", i), c.Delivered+1))
 		}
-		b.answer("no room", c,
-			false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
+		b.not("no room", c)(b.settle(token, Committed, true, ""))
 		want := c
 		want.Quarantine = [maxQuarantined]Quarantined{}
-		b.answer("without it", want,
-			true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, ""))
+		b.made("without it", want)(b.settle(token, Committed, false, ""))
 	})
 }
 
@@ -373,31 +333,31 @@ func (b *bench) decide(c Consumer) Consumer {
 	b.Helper()
 	want := as(c, Sending)
 	copy(want.Outbox[:], outboxNow)
-	return b.answer("decided", want, true)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
+	return b.made("decided", want)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
 }
 
 func TestStoreDecide(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.decide(b.claim(b.create(b.fresh("c")), "r1", 5))
 		// The repeat of a lost response, and one after the end.
-		b.answer("again", c, true)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
+		b.made("again", c)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
 		done := committed(c)
 		done.Outbox = Consumer{}.Outbox
-		b.answer("finished", done, true)(b.Finish(b.Context(), b.queue, "c", c.Token))
-		b.answer("after the end", done, true)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
+		b.made("finished", done)(b.Finish(b.Context(), b.queue, "c", c.Token))
+		b.made("after the end", done)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
 
 		c = b.claim(b.create(b.fresh("d")), "r1", 5)
 		for _, wrong := range []Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
-			b.answer("another token", c, false)(b.Decide(b.Context(), b.queue, "d", wrong, outboxNow))
+			b.not("another token", c)(b.Decide(b.Context(), b.queue, "d", wrong, outboxNow))
 		}
-		b.answer("not decided", c, false)(b.Finish(b.Context(), b.queue, "d", c.Token))
+		b.not("not decided", c)(b.Finish(b.Context(), b.queue, "d", c.Token))
 		taken := ended(c, Cancelled)
 		taken.IsolateTo = 5
-		taken = b.answer("taken over", claimed(taken, later(c, "r2")),
-			true)(b.Claim(b.Context(), c, later(c, "r2")))
-		b.answer("taken over", taken, false)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
+		taken = b.made("taken over", claimed(taken, later(c, "r2")))(b.Claim(b.Context(), c,
+			later(c, "r2")))
+		b.not("taken over", taken)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
 		c = b.prepare(taken)
-		b.answer("prepared", c, false)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
+		b.not("prepared", c)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
 	})
 }
 
@@ -406,16 +366,28 @@ func later(c Consumer, req string) request.Claim {
 	return request.Claim{Req: req, To: 5, Now: overNow(c), LeaseUntil: overNow(c).Add(time.Minute)}
 }
 
-// TestStoreForwardOnly: what is decided is never claimed, failed or aborted, however long ago its
-// lease was over.
+// TestStoreForwardOnly: what is prepared, in doubt or decided is nobody's to take, however long ago
+// its lease was over; and what is decided is never failed or aborted.
 func TestStoreForwardOnly(t *testing.T) {
 	each(t, func(b *bench) {
-		c := b.decide(b.claim(b.create(b.fresh("c")), "r1", 5))
-		for what, try := range b.writes(c) {
-			b.answer(what, c, false)(try())
+		stays := func(c Consumer, but ...string) {
+			b.Helper()
+			for _, seen := range []State{c.State, Started, Idle} {
+				for what, try := range b.writes(as(c, seen)) {
+					if !slices.Contains(but, what) {
+						b.not(what, c)(try())
+					}
+				}
+			}
+			removed := check.Get(b.Remove(b.Context(), c))
+			same(b.T, "removed", removed, false)
 		}
-		removed := check.Get(b.Remove(b.Context(), c))
-		same(b.T, "removed", removed, false)
+		c := b.prepare(b.claim(b.create(b.fresh("a")), "r1", 5))
+		ends := []string{"prepare", "extend", "mark in doubt", "quarantine", "commit prepared",
+			"abort prepared"}
+		stays(c, ends...)
+		stays(b.doubted(c), ends...)
+		stays(b.decide(b.claim(b.create(b.fresh("c")), "r1", 5)))
 	})
 }
 
@@ -429,7 +401,7 @@ func TestStoreFinish(t *testing.T) {
 		done := committed(paused)
 		done.Outbox = Consumer{}.Outbox
 		for range 2 {
-			b.answer("finished", done, true)(b.Finish(b.Context(), b.queue, "a", c.Token))
+			b.made("finished", done)(b.Finish(b.Context(), b.queue, "a", c.Token))
 		}
 	})
 }
@@ -442,22 +414,22 @@ func TestStoreRefuse(t *testing.T) {
 		}
 		c.Refused = refusals{N: 2, By: "1-r1", Why: "no", Since: at}
 		for range 2 { // the repeat counts nothing
-			b.answer("refused", c, true)(say(2, c.Token))
+			b.made("refused", c)(say(2, c.Token))
 		}
 		c.Refused.Announced = 2
 		for range 2 {
-			b.answer("announced", c, true)(b.AnnouncedRefused(b.Context(), c))
+			b.made("announced", c)(b.AnnouncedRefused(b.Context(), c))
 		}
 		before := c
 		c.Refused.N, c.Refused.By = 5, "2-r2"
-		b.answer("more", c, true)(say(3, Token{N: 2, Req: "r2"}))
-		b.answer("the former announced", c, true)(b.AnnouncedRefused(b.Context(), before))
+		b.made("more", c)(say(3, Token{N: 2, Req: "r2"}))
+		b.made("the former announced", c)(b.AnnouncedRefused(b.Context(), before))
 		elsewhere := c
 		elsewhere.Refused.N = 9
-		b.answer("more announced than were refused", c, false)(b.AnnouncedRefused(b.Context(), elsewhere))
+		b.not("more announced than were refused", c)(b.AnnouncedRefused(b.Context(), elsewhere))
 		c.Refused.Announced = 5
-		b.answer("all announced", c, true)(b.AnnouncedRefused(b.Context(), c))
-		b.answer("the former announced, late", c, true)(b.AnnouncedRefused(b.Context(), before))
+		b.made("all announced", c)(b.AnnouncedRefused(b.Context(), c))
+		b.made("the former announced, late", c)(b.AnnouncedRefused(b.Context(), before))
 	})
 }
 
@@ -484,19 +456,19 @@ func TestStoreItems(t *testing.T) {
 		b.create(c)
 		is("created", `{attempts:0 consumer:a delivered:3 from:3 lastOp:op 0 outcomes:{} quarantine:{} queue:q rewinds:0 starting:op 0 state:IDLE to:3 tokenN:0 v:1}`)
 		c.Starting = ""
-		c = b.answer("started", c, true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 3))
+		c = b.made("started", c)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 3))
 		c = b.doubted(b.prepare(b.claim(c, "r1", 5)))
-		c = b.answer("quarantined", asideNow(c), true)(b.Quarantine(b.Context(), c, overNow(c)))
+		c = b.made("quarantined", asideNow(c))(b.Quarantine(b.Context(), c, overNow(c)))
 		is("quarantined", `{attempts:0 consumer:a delivered:5 from:3 lastOp:op 0 leaseUntil:4928274427008 outcomes:{} quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q req:r1 rewinds:0 state:IDLE to:5 tokenN:1 v:1}`)
 		c = b.claim(c, "r2", 8)
 		c.Deferred = true
-		b.answer("deferred", c, true)(b.Defer(b.Context(), c, c.LeaseUntil))
+		b.made("deferred", c)(b.Defer(b.Context(), c, c.LeaseUntil))
 		is("deferred", `{attempts:1 consumer:a deferred:true delivered:5 from:5 lastOp:op 0 leaseUntil:4928274427008 outcomes:{} quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q req:r2 rewinds:0 state:STARTED to:8 together:1 tokenN:2 v:1}`)
 		alone := failure(true)
 		alone.Alone = true
 		c = b.fails(c, alone)
 		c = b.pauses(c)
-		c = b.answer("refused", refusedOf(c), true)(b.Refuse(b.Context(), b.queue, "a", c.Token,
+		c = b.made("refused", refusedOf(c))(b.Refuse(b.Context(), b.queue, "a", c.Token,
 			refusals{N: 2, Queue: "x", Why: "no", Since: at}))
 		is("blocked, paused, and with replies refused", `{attempts:1 blockedSince:4928274368008 consumer:a delivered:5 error:no failed:4928274368008 failingSince:4928274367008 from:5 isolateTo:8 last:[{answer:no at:4928274367008 by:fn call:id from:0 ms:1000 n:1 shown:1 to:1 token:1-r}] lastOp:op 0 leaseUntil:4928274427008 outcomes:{2:{n:2 outcome:ABORTED sum:23f9Aa-V}} paused:why pausedSince:4928274367008 proven:true quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q refused:2 refusedBy:3-r2 refusedQueue:x refusedSince:4928274367008 refusedWhy:no replyQueue:x req:r2 rewinds:0 shown:1 state:BLOCKED to:8 together:1 tokenN:3 v:1}`)
 

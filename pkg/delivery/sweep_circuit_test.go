@@ -330,19 +330,6 @@ func (k *desk) circuitIsNotDue() {
 	check.Get2(k.store.Requests(request.Inside{}).Learn(k.t.Context(), h, h))
 }
 
-// TestTheCircuitOfARemovedConsumerEnds: with the last queue of it that fails.
-func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
-	k := openDesk(t)
-	for _, queue := range []string{"q1", "q2", "q3"} {
-		check.Get(k.d.Operate(t.Context(), does("remove", orderOf(queue))))
-	}
-	h := k.health()
-	check.That(t, len(h.Failing) == 0 && h.FailingSince.IsZero(), "%+v still fail", h)
-	k.probeDue()
-	check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
-	check.That(t, !k.circuit().Open(), "it is open")
-}
-
 // TestWakeUpsBesideACircuit: while it is open a retry is left to it, also where its row is lost;
 // once it has closed, a retry waits for no other.
 func TestWakeUpsBesideACircuit(t *testing.T) {

@@ -117,10 +117,9 @@ func TestAnnouncements(t *testing.T) {
 	for range 3 {
 		report := k.everyFive()
 		want.Age = k.now.Sub(since)
-		if diff := cmp.Diff([]delivery.Announcement{want}, k.announced); diff != "" ||
-			report.Blocked != 1 || report.Announced != 1 {
-			t.Errorf("%+v; announced (-want +got):\n%s", report, diff)
-		}
+		diff := cmp.Diff([]delivery.Announcement{want}, k.announced)
+		check.That(t, diff == "" && report.Blocked == 1 && report.Announced == 1,
+			"%+v; announced (-want +got):\n%s", report, diff)
 	}
 	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
 	// It lags by what came long ago.
@@ -213,6 +212,8 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	check.That(t, len(page.Messages) == 3 && page.Messages[0].Seq == 3, "%+v is left", page.Messages)
 	// No consumer is set back behind it.
 	invalid(t, check.Err(k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))), "start")
+	first := check.Get(k.d.Operate(t.Context(), rewinds(order("first"), delivery.First)))
+	check.Is(t, first.Delivered, 2)
 	// A queue without consumers keeps what it has.
 	_, there := check.Get2(k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1))
 	check.That(t, there, "it is deleted")

@@ -162,34 +162,6 @@ func TestDeferGoesWrong(t *testing.T) {
 	}
 }
 
-// TestAnEndGoesWrong: whatever happens to the write of an end, or of an expiry, the batch is
-// committed, or fails, once, and who repeats it finds that.
-func TestAnEndGoesWrong(t *testing.T) {
-	for _, lost := range []bool{true, false} {
-		k := newTrackedDesk(t, 1, 2, 3, 4)
-		k.ends(endedDeferred)
-		k.works(k.edges...)
-		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
-		check.Fails(t,
-			check.Err(k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil))), errFlaky)
-		before := k.notified()
-		k.pass(time.Second)
-		k.finishes()
-		c := k.at("q", 3, delivery.Idle)
-		check.That(t, c.Token.N == 1 && k.notified().After(before), "lost %v: %+v", lost, c)
-		// The next one expires.
-		k.ends(endedDeferred)
-		k.pass(trackTime + time.Second)
-		done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1)
-		check.That(t, errors.Is(done.Err, errFlaky), "error %v", done.Err)
-		k.ends(endedWait)
-		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled ||
-			c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
-			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
-		}
-	}
-}
-
 // TestAHandlerThatFailsFailsItsTree: the claim is given back at once.
 func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	k := newTrackedDesk(t, 1, 2)

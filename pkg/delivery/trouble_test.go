@@ -196,10 +196,9 @@ func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 	}
 	clear(requests)
 	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
-	if c := k.standing("q"); c.State != delivery.Blocked || requests["put trouble"] != 1 ||
-		requests["trouble"] != 0 {
-		t.Errorf("%s: %v", c.State, requests)
-	}
+	c := k.standing("q")
+	check.That(t, c.State == delivery.Blocked && requests["put trouble"] == 1 &&
+		requests["trouble"] == 0, "%s: %v", c.State, requests)
 	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
 	check.That(t, requests["put trouble"] == 1 && requests["trouble"] == 1,
 		"a run later: %v", requests)
@@ -284,9 +283,21 @@ func TestTroubleOfDoubt(t *testing.T) {
 	k.pass(2 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("in doubt", "in-doubt q|c 1m0s")
+	announced := func(kind string) {
+		t.Helper()
+		a := k.announced[slices.IndexFunc(k.announced, func(a delivery.Announcement) bool {
+			return a.Kind == kind
+		})]
+		check.That(t, a.Token == c.Token && a.From == c.From && a.To == c.To &&
+			a.State == delivery.InDoubt, "announced %+v", a)
+	}
+	announced("consumer.in-doubt")
 	k.pass(time.Hour)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("in quarantine", "lagging q|c 1h2m0s, quarantined q|c 1h1m0s")
+	announced("consumer.quarantined")
+	kept, _ := check.Get2(k.d.Inside(request.Inside{}).Delivered(t.Context(), "q"))
+	check.Is(t, kept, c.From, "what is aside is kept")
 	settle := does("settle", orderOf("q"))
 	settle.Token, settle.Outcome = c.Token, delivery.Committed
 	check.Get(k.d.Operate(t.Context(), settle))

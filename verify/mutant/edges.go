@@ -7,7 +7,7 @@ var (
 	webhookHandling = test{"./functions/webhook", "Test"}
 	egressTests     = test{"./internal/egress", "Test"}
 	accounts        = test{"./internal/quota", "TestAccountConforms/memory|TestTakeThatGoesWrong"}
-	leases          = test{"./internal/quota", "TestLeases|TestALeaseThat|TestNoTenantHasMore"}
+	leases          = test{"./internal/quota", "TestLeases|TestNoTenantHasMore"}
 )
 
 // edgeMutants are bugs where messages come in and go out, and in whose they are.

@@ -157,10 +157,8 @@ func (d *desk) has(queue string, first int64, bodies ...string) {
 			continue
 		}
 		want := sample(queue, m.Seq, body)
-		if m.ID != want.ID || string(m.Body) != body || m.ContentType != want.ContentType ||
-			m.Trace != want.Trace || !maps.Equal(m.Attributes, want.Attributes) {
-			d.Errorf("%+v, want %+v", m, want)
-		}
+		check.That(d, m.ID == want.ID && string(m.Body) == body && m.ContentType == want.ContentType &&
+			m.Trace == want.Trace && maps.Equal(m.Attributes, want.Attributes), "%+v, want %+v", m, want)
 	}
 }
 

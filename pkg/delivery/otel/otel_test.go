@@ -59,11 +59,9 @@ func TestABatchIsASpan(t *testing.T) {
 	spans := exporter.GetSpans()
 	check.Need(t, len(spans) >= 2, "%d spans", len(spans))
 	first, last := spans[0], spans[len(spans)-1]
-	if first.Status.Code != codes.Error || first.Name != "process" ||
-		first.SpanKind != trace.SpanKindConsumer || last.Status.Code != codes.Unset ||
-		last.SpanContext.SpanID() != inside.SpanID() {
-		t.Errorf("%+v, %+v", first, last)
-	}
+	check.That(t, first.Status.Code == codes.Error && first.Name == "process" &&
+		first.SpanKind == trace.SpanKindConsumer && last.Status.Code == codes.Unset &&
+		last.SpanContext.SpanID() == inside.SpanID(), "%+v, %+v", first, last)
 	got := map[string]string{}
 	for _, a := range first.Attributes {
 		got[string(a.Key)] = a.Value.String()
@@ -116,10 +114,9 @@ func TestPanics(t *testing.T) {
 		defer func() { check.Is[any](t, recover(), "no") }()
 		_ = r.Handle(t.Context(), delivery.Batch{Queue: "q"})
 	}()
-	if spans := exporter.GetSpans(); len(spans) != 1 || spans[0].Status.Code != codes.Error ||
-		spans[0].Status.Description != "panic: no" {
-		t.Errorf("%+v", spans)
-	}
+	spans := exporter.GetSpans()
+	check.That(t, len(spans) == 1 && spans[0].Status.Code == codes.Error &&
+		spans[0].Status.Description == "panic: no", "%+v", spans)
 }
 
 // TestNothing: without providers the reader is as it was; without a span there is no trace context.

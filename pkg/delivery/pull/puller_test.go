@@ -11,7 +11,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -65,70 +64,6 @@ func TestPullerConforms(t *testing.T) {
 				env, _ := pullEnv(t, store, queues)
 				return env
 			})
-		})
-	}
-}
-
-// TestQuarantine: a claim that nobody settles is quarantined by the sweep, the messages behind it
-// go on, and its consumer settles it when it is back.
-func TestQuarantine(t *testing.T) {
-	for _, outcome := range []delivery.TokenOutcome{delivery.Committed, delivery.Aborted} {
-		t.Run(string(outcome), func(t *testing.T) {
-			env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
-			env.Put(2)
-			ctx := t.Context()
-			claim := func(id string) delivery.Answer {
-				return check.Get(env.Claims.Claim(ctx,
-					delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1}))
-			}
-			heard := map[string]delivery.Announcement{}
-			sweep := func() delivery.SweepReport {
-				clear(heard)
-				return check.Get(d.Sweep(ctx,
-					delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
-						heard[a.Kind] = a
-						return nil
-					}}))
-			}
-			first := claim("r1")
-			check.Get(env.Claims.Prepare(ctx, first.Held()))
-			env.Pass(2 * time.Minute)
-			report := sweep()
-			if a := heard["consumer.in-doubt"]; report.InDoubt != 1 || a.Token != first.Token ||
-				a.From != 0 || a.To != 1 {
-				t.Errorf("%+v, announced %+v", report, a)
-			}
-			env.Pass(time.Hour)
-			report = sweep()
-			if a := heard["consumer.quarantined"]; report.Quarantined != 1 || report.InDoubt != 0 ||
-				a.Token != first.Token || a.State != delivery.InDoubt {
-				t.Errorf("%+v, announced %+v", report, a)
-			}
-			// What is aside is kept.
-			seq, _ := check.Get2(d.Inside(request.Inside{}).Delivered(ctx, "q"))
-			check.Is(t, seq, 0)
-			second := claim("r2")
-			check.Need(t, second.Outcome == delivery.OK && second.From == 1 && len(second.Unsettled) == 1 &&
-				second.Unsettled[0] == first.Held(),
-				"%+v; want message 2, and the claim in quarantine", second)
-			check.That(t,
-				check.Err(d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c",
-					Reason: "why"})) != nil, "rewound under a claim in quarantine")
-			for range 2 {
-				a := check.Get(env.Claims.Settle(ctx, first.Held(), outcome, "back"))
-				check.Is(t, a.Outcome, delivery.OK)
-			}
-			if report = sweep(); outcome == delivery.Committed {
-				check.Is(t, report.Quarantined, 0)
-				return
-			}
-			if a := heard["consumer.quarantined"]; report.Quarantined != 1 ||
-				a.State != delivery.State(delivery.Aborted) {
-				t.Errorf("%+v, announced %+v; want that its abort is", report, a)
-			}
-			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
-			check.Get(d.Operate(ctx, does("release", order, first.Token, "")))
-			check.Is(t, sweep().Quarantined, 0)
 		})
 	}
 }

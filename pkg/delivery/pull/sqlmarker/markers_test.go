@@ -399,10 +399,9 @@ func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
 	onTables(t, 1, func(b *bench, tb *tables) {
 		p, q := tb.puller(0), tb.puller(0)
 		h := tb.claim(p, "same", 1).Held()
-		if again := tb.claim(q, "same", 1); again.Held() != h || again.Outcome != delivery.OK ||
-			len(again.Messages) != 1 {
-			b.Fatalf("the same request: %+v", again)
-		}
+		again := tb.claim(q, "same", 1)
+		check.Need(b, again.Held() == h && again.Outcome == delivery.OK && len(again.Messages) == 1,
+			"the same request: %+v", again)
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.is("prepare again", delivery.OK)(q.Prepare(b.Context(), h))
 		b.committed(h)

@@ -184,3 +184,83 @@ func TestNames(t *testing.T) {
 	got = shorten(strings.Repeat("x", 70) + "End")
 	check.That(t, len(got) == 64 && strings.HasSuffix(got, "End"), "shorten = %q (%d)", got, len(got))
 }
+
+const withTokens = `{"Resources": {
+ "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "functions/sort"},
+  "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap", "Code": {"ZipFile": "x"}, "Role": "r"}},
+ "Api": {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"ProtocolType": "HTTP", "Name": "a"}},
+ "Stage": {"Type": "AWS::ApiGatewayV2::Stage", "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "$default", "AutoDeploy": true}},
+ "Integration": {"Type": "AWS::ApiGatewayV2::Integration", "Properties": {"ApiId": {"Ref": "Api"}, "IntegrationType": "AWS_PROXY",
+  "IntegrationUri": {"Fn::GetAtt": ["F", "Arn"]}, "PayloadFormatVersion": "2.0"}},
+ "Permission": {"Type": "AWS::Lambda::Permission", "Properties": {"Action": "lambda:InvokeFunction", "FunctionName": {"Ref": "F"},
+  "Principal": "apigateway.amazonaws.com"}},
+ "Tokens": {"Type": "AWS::ApiGatewayV2::Authorizer", "Properties": {"ApiId": {"Ref": "Api"}, "Name": "n", "AuthorizerType": "JWT",
+  "IdentitySource": ["$request.header.Authorization"], "JwtConfiguration": {"Issuer": "https://a.example", "Audience": ["shop"]}}},
+ "Route": {"Type": "AWS::ApiGatewayV2::Route", "Properties": {"ApiId": {"Ref": "Api"}, "RouteKey": "GET /x", "AuthorizationType": "JWT",
+  "AuthorizerId": {"Ref": "Tokens"}, "AuthorizationScopes": ["read"], "Target": {"Fn::Join": ["/", ["integrations", {"Ref": "Integration"}]]}}}
+}}`
+
+func TestAuthorizer(t *testing.T) {
+	read := func(text string) (*Template, error) {
+		doc := check.Get(Parse([]byte(text)))
+		return doc.Read(Options{Endpoint: endpoints})
+	}
+	got, err := read(withTokens)
+	check.OK(t, err)
+	want := &JWT{Issuer: "https://a.example", Audience: []string{"shop"}, Scopes: []string{"read"}}
+	check.Is(t, cmp.Diff(want, got.APIs[0].Routes[0].JWT), "")
+	for _, c := range []struct{ old, new, want string }{
+		{`"AuthorizerType": "JWT"`, `"AuthorizerType": "REQUEST"`, "Resources.Tokens.Properties.AuthorizerType, JWT"},
+		{`["$request.header.Authorization"]`, `["$request.querystring.token"]`, "IdentitySource, $request.header.Authorization"},
+		{`"Issuer": "https://a.example", `, ``, "JwtConfiguration.Issuer"},
+		{`, "JwtConfiguration"`, `, "Other"`, "JwtConfiguration, missing"},
+		{`{"Ref": "Tokens"}`, `"elsewhere"`, `Resources.Route.Properties.AuthorizerId, "elsewhere"`},
+		{`"AuthorizationType": "JWT"`, `"AuthorizationType": "CUSTOM"`, "AuthorizationType, NONE, AWS_IAM, JWT"},
+		{`"AuthorizationType": "JWT"`, `"AuthorizationType": "AWS_IAM"`, "AuthorizerId"},
+	} {
+		_, err := read(strings.Replace(withTokens, c.old, c.new, 1))
+		check.That(t, names(err, c.want), "%s: error %v, want %s", c.new, err, c.want)
+	}
+}
+
+// A queue that a function reads is the runner's own, also where others send to it.
+func TestQueuesThatFunctionsRead(t *testing.T) {
+	const text = `{"Resources": {
+  "Clock": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": 3, "VisibilityTimeout": 90, "MessageRetentionPeriod": 3600}},
+  "ClockPolicy": {"Type": "AWS::SQS::QueuePolicy", "Properties": {"Queues": [{"Ref": "Clock"}]}},
+  "Work": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "work"}, "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap",
+   "Environment": {"Variables": {"CLOCK": {"Ref": "Clock"}}}}},
+  "Mapping": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {
+   "FunctionName": {"Ref": "Work"}, "EventSourceArn": {"Fn::GetAtt": ["Clock", "Arn"]}, "BatchSize": 7,
+   "FunctionResponseTypes": ["ReportBatchItemFailures"], "ScalingConfig": {"MaximumConcurrency": 4}}}
+}}`
+	doc := check.Get(Parse([]byte(text)))
+	foreign, _ := check.Get2(doc.ForeignTemplate(Options{}))
+	check.That(t, foreign == nil, "%+v", foreign)
+	read := check.Get(doc.Read(Options{}))
+	want := []Queue{{LogicalID: "Clock", Name: "local-Clock", Delay: 3 * time.Second,
+		Visibility: 90 * time.Second, Retention: time.Hour}}
+	check.Is(t, cmp.Diff(want, read.Queues), "")
+	check.Need(t, len(read.Readers) == 1 && read.Readers[0].ID != "", "readers %+v", read.Readers)
+	read.Readers[0].ID = ""
+	readers := []QueueMapping{{LogicalID: "Mapping", Function: "local-Work", Queue: "local-Clock",
+		Enabled: true, BatchSize: 7, Concurrency: 4, ReportBatchItemFailures: true}}
+	check.Is(t, cmp.Diff(readers, read.Readers), "")
+	url := read.Functions[0].Env["CLOCK"]
+	check.That(t, strings.HasSuffix(url, "/local-Clock"), "the function sends to %s", url)
+}
+
+func TestRate(t *testing.T) {
+	for expression, want := range map[string]time.Duration{
+		"rate(1 minute)": time.Minute, "rate(5 minutes)": 5 * time.Minute,
+		"rate(2 days)": 48 * time.Hour, "rate(1 hour)": time.Hour, "cron(0 10 * * ? *)": 0,
+	} {
+		check.Is(t, check.Get(rate(expression)), want, expression)
+	}
+	for _, expression := range []string{
+		"rate(0 minutes)", "rate(1 minutes)", "rate(2 minute)", "rate(5 seconds)", "5 minutes",
+	} {
+		_, err := rate(expression)
+		check.That(t, err != nil && strings.Contains(err.Error(), "rate"), "%s %v", expression, err)
+	}
+}

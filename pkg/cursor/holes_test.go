@@ -10,6 +10,9 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/whole"
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -143,4 +146,129 @@ func TestASweepSchedulesWhatItsWritersCouldNot(t *testing.T) {
 	check.That(t,
 		slices.Equal(slices.Compact(scheduled), []time.Duration{90 * time.Second, time.Minute}),
 		"scheduled %v: want 90 s by the writer, a minute by the sweep", scheduled)
+}
+
+// full is a count at its full size with the tag whole, else a tenth of it.
+func full(n int64) int64 {
+	if whole.Tests {
+		return n
+	}
+	return n / 10
+}
+
+// partitionWrites is how many write units a second DynamoDB takes for one queue, whose messages are
+// in one partition.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+const partitionWrites = 1000
+
+// TestAGapIsSkippedInOneRun: 100,000 missing messages, as many as a queue may have ahead by
+// default, are skipped by one run of the sweep of 4 minutes.
+func TestAGapIsSkippedInOneRun(t *testing.T) {
+	missing := full(100_000 - 1)
+	b := newBench(t, withSettings(func(s *cursor.Settings) {
+		s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute
+	}))
+	b.put(body(missing + 1))
+	b.now = b.now.Add(time.Minute)
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	const run = 4 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), run)
+	defer cancel()
+	report, err := b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{})
+	cost := meter.Take()
+	check.That(t, err == nil && int64(report.Skipped) == missing &&
+		b.status().Position == missing+1,
+		"%+v, %v, position %d; want all %d skipped", report, err, b.status().Position, missing)
+	// The first round does it all, in half of what is left of the run at most.
+	if seconds := cost.Units.Writes / partitionWrites; seconds > run.Seconds()/2 {
+		t.Errorf("%.0f seconds of writes, want half of %v at most", seconds, run)
+	}
+	pieces := float64(missing)/1000 + 1
+	over := cost.Units.Writes - float64(missing)
+	check.That(t, over <= pieces+20 && float64(cost.Reads) <= 2*pieces+60 &&
+		cost.Units.Reads <= float64(missing)/10,
+		"%+v for %d missing seqs: want a write each, a move and few reads for each 1,000", cost,
+		missing)
+	t.Logf("%d missing: %d writes of %.0f units, %d reads of %.0f units, $%.4f", missing, cost.Writes,
+		cost.Units.Writes,
+		cost.Reads, cost.Units.Reads, (cost.Units.Writes*0.625+cost.Units.Reads*0.125)/1e6)
+}
+
+// TestASkipIsGoneOnWith by the next run, where the time of one is not enough.
+func TestASkipIsGoneOnWith(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) {
+		s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute
+	}))
+	b.put(body(5001))
+	b.now = b.now.Add(time.Minute)
+	runs := 0
+	for ; b.status().Position < 5001 && runs < 10; runs++ {
+		b.engine = &bounded{b.tables, 2010}
+		_, _ = b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
+		if cur := b.status(); cur.Position == 0 && b.now.Sub(cur.MovedAt) < time.Minute {
+			t.Fatalf("run %d: the gap is young again: %+v", runs, cur)
+		}
+	}
+	check.That(t, runs <= 4, "%d runs, want no more than the requests take", runs)
+}
+
+// TestALateRepeatReadsOneUnit, however long the order has become since: here by 200,000 arrivals.
+// Their order items are stored as they would be; of the arrivals themselves, which nobody reads
+// here, only the one that comes again.
+func TestALateRepeatReadsOneUnit(t *testing.T) {
+	b := newBench(t, nil)
+	since := full(200_000)
+	got := b.append(arrival("early"))
+	check.Need(t, got == "advanced 1-1", "%v", got)
+	for cur := b.status(); cur.Position < since; cur = b.status() {
+		// As many as fill an order item, which is flushed at once.
+		var names []queuelog.Entry
+		for len(names)+cur.Tail.Len() < queuelog.OrderItemEntries {
+			names = append(names,
+				queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1,
+					Seen: uint32(cur.Position)})
+		}
+		at := cursor.Range{From: cur.Position, To: cur.Position}
+		cur, _, err := b.memory.Inside().Allocate(t.Context(), "q", queuelog.NewTail(names...), at, b.now)
+		if err == nil {
+			_, err = b.memory.Inside().PutOrderItem(t.Context(),
+				queuelog.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
+		}
+		if err == nil {
+			cur, _, err = b.memory.Inside().TrimTail(t.Context(), cur, queuelog.OrderItemEntries)
+		}
+		check.OK(t, err)
+	}
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	same(t, "got", b.append(arrival("early")), "duplicate 1-1")
+	// The look at the cursor, half a unit, and one page of the order.
+	cost := meter.Take()
+	check.That(t, cost.Reads == 2 && cost.Units.Reads == 1.5, "%+v, want 2 reads of 1.5 units", cost)
+}
+
+// TestASkipKeepsTheGapsAge: whichever tombstones are stored first, and cannot be, what is still
+// missing is as old as the gap was.
+func TestASkipKeepsTheGapsAge(t *testing.T) {
+	for requests := 3; requests < 9; requests++ {
+		b := newBench(t, nil)
+		b.put(body(6))
+		b.now = b.now.Add(time.Minute)
+		b.engine = &bounded{b.tables, requests}
+		inAnyOrder := func(n int, do func(int)) {
+			for i := range n {
+				do((n - i) % n) // the first, and then from the last one on
+			}
+		}
+		cut := b.process(cursor.Options{ForEach: inAnyOrder})
+		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
+		check.Get(b.sorter.Steps().Recheck(t.Context(), "q"))
+		b.engine = b.tables
+		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q",
+			"old", time.Minute, 100)
+		check.That(t, err == nil && b.status().Position == 6,
+			"after %d requests: position %d, %v: want all skipped", requests, b.status().Position,
+			err)
+	}
 }

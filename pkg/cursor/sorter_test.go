@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -299,4 +303,97 @@ func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 		}
 		check.That(t, next == 9, "hidden %v: read up to %d, want 8", hide, next-1)
 	}
+}
+
+// Each setting has its name, by which it is read and set.
+func TestSettingsByTheirNames(t *testing.T) {
+	want := cursor.Settings{
+		Kind: cursor.KindKeyed, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second,
+		MaxAhead: 3, Mode: cursor.ModeAsync,
+		KeyType: "time", Settle: 7 * time.Second, Late: cursor.LateDrop, ClockAhead: 9 * time.Hour,
+	}
+	var change cursor.Change
+	names := 0
+	for name, value := range want.All() {
+		names++
+		check.OK(t, change.Set(name, fmt.Sprint(value)))
+	}
+	check.Is(t, cursor.DefaultSettings().With(change), want)
+	fields := reflect.TypeFor[cursor.Settings]().NumField()
+	check.That(t, names == fields && reflect.TypeFor[cursor.Change]().NumField() == fields,
+		"%d names of %d settings, of which %d can be changed", names, fields,
+		reflect.TypeFor[cursor.Change]().NumField())
+}
+
+func TestSettingsThatCannotBeRead(t *testing.T) {
+	for name, text := range map[string]string{"kind": "fifo", "first": "-1", "gapAfter": "5",
+		"maxAhead": "many", "MaxAhead": "1", "": "1"} {
+		var change cursor.Change
+		refuses(t, name, change.Set(name, text), name)
+	}
+	var change cursor.Change
+	if err := change.Set("maxAhead", "-1"); err == nil ||
+		!strings.Contains(err.Error(), "must be an integer from 1 to 10000000") {
+		t.Errorf("maxAhead -1: %v", err)
+	}
+	err := change.Set("other", "1")
+	for name := range cursor.DefaultSettings().All() {
+		check.That(t, strings.Contains(err.Error(), name), "%v: no %s", err, name)
+	}
+}
+
+// TestParked: what waits beyond the gap is counted, as far as one request shows, and what was
+// skipped there is not. Where there is no gap nothing is asked.
+func TestParked(t *testing.T) {
+	b := newBench(t, nil)
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	b.sorter = b.process(cursor.Options{})
+	began := b.now
+	parked := func(want int, wantMore bool, cost ddbtest.Total) {
+		t.Helper()
+		cur := check.Get(b.sorter.Status(t.Context(), "q"))
+		meter.Take()
+		waits := check.Get(b.sorter.Waiting(t.Context(), cur))
+		check.That(t, want <= 0 || waits.Oldest.Equal(began),
+			"the gap is there since %v, want %v", waits.Oldest, began)
+		check.That(t, waits.Count == want && waits.More == wantMore,
+			"%d parked, more %v; want %d, %v", waits.Count, waits.More, want, wantMore)
+		same(t, "cost", meter.Take(), cost)
+	}
+	b.put(body(1))
+	parked(0, false, ddbtest.Total{})
+	b.put(body(3))
+	b.put(body(5))
+	check.Get(b.sorter.Skip(t.Context(), "q", 6, "never comes"))
+	b.put(body(7))
+	b.now = b.now.Add(time.Hour)
+	parked(3, false, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 0.5}})
+	for seq := int64(8); seq < 1100; seq++ {
+		b.put(body(seq))
+	}
+	parked(999, true, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 11}})
+}
+
+// By default the messages of a group are stored side by side.
+func TestAGroupIsStoredSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// Puts wait for each other.
+		var all sync.WaitGroup
+		all.Add(3)
+		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
+		store := check.Get(
+			cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				if r.Name() == "put message" {
+					all.Done()
+					all.Wait()
+				}
+				return tables.Do(ctx, r)
+			}), cursor.Names{}))
+		sorter := check.Get(cursor.New(store, nil))
+		results := sorter.Put(t.Context(),
+			[]cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}}...)
+		err := results[0].Err
+		check.That(t, err == nil && len(results) == 3, "%v, %v", results, err)
+	})
 }

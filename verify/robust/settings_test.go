@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -57,4 +62,39 @@ func TestTemplatesAreThere(t *testing.T) {
 		_, err := template.ReadFile(file)
 		check.That(t, err == nil, "%v", err)
 	}
+}
+
+// A body comes out of its other form byte for byte, and the rest stays.
+func TestInBase64(t *testing.T) {
+	for _, body := range []string{`{"a": 1,"b":"<é>"}`, `null`, `"x"`, `1e3`} {
+		a := check.Get(traffic.NewMessage([]byte(`{"queue":"q","seq":7,"id":"i","body":` + body + `}`)))
+		check.OK(t, inBase64(&a))
+		var m struct {
+			Queue, ID  string
+			Seq        int64
+			Body       json.RawMessage
+			BodyBase64 []byte
+		}
+		check.OK(t, json.Unmarshal(a.Document, &m))
+		if string(m.BodyBase64) != body || m.Body != nil || m.Queue != "q" || m.ID != "i" || m.Seq != 7 {
+			t.Errorf("%s became %s", body, a.Document)
+		}
+	}
+}
+
+// TestMust: an error ends the scenario with the stage's name before it, and all that was started.
+func TestMust(t *testing.T) {
+	var folder string
+	ended := false
+	s := scenario{name: "one", run: func(ctx context.Context, w *world) {
+		folder = w.Folder()
+		w.During(ctx, func(ctx context.Context) error { <-ctx.Done(); ended = true; return nil })
+		w.stages(ctx, []stage{{"a stage", func(context.Context) { check.Must(errors.New("its error")) }}})
+		t.Error("it goes on")
+	}}
+	err := s.play(t.Context(), values{}, t.Output())
+	check.Need(t, err != nil, "no error")
+	check.Has(t, err.Error(), "a stage: its error")
+	_, left := os.Stat(folder)
+	check.That(t, ended && os.IsNotExist(left), "ended %t, folder %v", ended, left)
 }

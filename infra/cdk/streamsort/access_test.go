@@ -130,3 +130,47 @@ func name(resource any) string {
 	}
 	return out.String()
 }
+
+// What operates is not there without a scope of its own.
+func TestTenantsDoNotOperate(t *testing.T) {
+	tmpl := synthesize("Orders", &Props{TenantIssuer: "https://tokens.example", TenantAudience: "shop",
+		TenantClaim: "tenant"})
+	routes := map[string]bool{}
+	for _, resource := range tmpl.Resources {
+		if resource["Type"] != "AWS::ApiGatewayV2::Route" {
+			continue
+		}
+		p := resource["Properties"].(object)
+		if strings.Contains(asText(t, p["ApiId"]), "TenantApi") {
+			routes[p["RouteKey"].(string)] = true
+		}
+	}
+	for _, key := range []string{"PUT /queues", "GET /operations", "POST /operations",
+		"GET /endpoints", "PUT /endpoints", "DELETE /endpoints"} {
+		check.That(t, !routes[key], "tenants have %s", key)
+	}
+	check.That(t, len(routes) == 12, "tenants have %d routes: %v", len(routes), routes)
+	n := len(tmpl.Resources)
+	check.That(t, n <= 250, "the template has %d resources, more than 250", n)
+}
+
+const theKey = "arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+
+// Every table, every log group and every queue is encrypted with the key, and each role may use it.
+func TestKeyEncrypts(t *testing.T) {
+	const key = `":{"Fn::GetAtt":["Key","Arn"]}`
+	counts := map[string]int{}
+	for id, resource := range other().Resources {
+		typ, text := resource["Type"].(string), asText(t, resource)
+		want := map[string]string{
+			"AWS::DynamoDB::GlobalTable": `"KMSMasterKeyId` + key, "AWS::SQS::Queue": `"KmsMasterKeyId` + key,
+			"AWS::Logs::LogGroup": `"KmsKeyId` + key, "AWS::IAM::Policy": `{"kms:ViaService":[`,
+		}[typ]
+		check.That(t, strings.Contains(text, want), "%s has no %s: %s", id, want, text)
+		counts[typ]++
+	}
+	if counts["AWS::DynamoDB::GlobalTable"] < 8 || counts["AWS::SQS::Queue"] != 2 ||
+		counts["AWS::Logs::LogGroup"] < 6 {
+		t.Errorf("looked at %v", counts)
+	}
+}

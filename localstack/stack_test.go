@@ -1,7 +1,9 @@
 package localstack
 
 import (
+	"bytes"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -171,4 +176,53 @@ func TestLogsAfter(t *testing.T) {
 	}
 	last, _ := l.tail("f", 1, 0)
 	check.That(t, slices.Equal(last, []string{"three"}), "the last one is %q", last)
+}
+
+func TestScheduledEvent(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
+	var got map[string]any
+	check.OK(t, json.Unmarshal(scheduledEvent("aws.events", "arn:r", "", at), &got))
+	delete(got, "id")
+	want := map[string]any{
+		"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "account": "000000000000",
+		"time": "2026-11-21T10:30:00Z", "region": "us-east-1", "resources": []any{"arn:r"}, "detail": map[string]any{},
+	}
+	check.Is(t, cmp.Diff(want, got), "")
+	input := `{"full":true}`
+	check.Is(t, string(scheduledEvent("aws.events", "arn:r", input, at)), input)
+}
+
+// TestFingerprint: source files count, and files that are named themselves; what a function, a log
+// or the tables write beside them does not.
+func TestFingerprint(t *testing.T) {
+	folder := t.TempDir()
+	embedded := filepath.Join(folder, "embedded.sql")
+	for name, counts := range map[string]bool{
+		"app.py": true, "app.mjs": true, "app.js": true, "app.cjs": true, "main.go": true, "go.mod": true, "go.sum": true, "embedded.sql": true,
+		"out.txt": false, "out.json": false, "local.log": false, "tables.db": false, ".lock": false, "go": false,
+	} {
+		for _, text := range []string{"", "edited"} { // a new file, then an edit
+			before := fingerprint([]string{folder, embedded})
+			check.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+			check.Is(t, fingerprint([]string{folder, embedded}) != before, counts, name, text)
+		}
+	}
+}
+
+// TestWarnOfSecrets: those of another region, or another account, are named, and no others.
+func TestWarnOfSecrets(t *testing.T) {
+	var said bytes.Buffer
+	warnOfSecrets(slog.New(slog.NewTextHandler(&said, nil)),
+		template.Function{Name: "f", Files: map[string]string{
+			"webhooks.json": `{"sources":[{"secret":"arn:aws:ssm:us-east-1:000000000000:parameter/here"},{"secret":"arn:aws:ssm:eu-west-1:000000000000:parameter/there"},` +
+				`{"secret":"arn:aws:secretsmanager:us-east-1:123456789012:secret:theirs"},{"queue":"arn:aws:sqs:eu-west-1:123456789012:other"}]}`,
+		}})
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	if len(lines) != 2 ||
+		!strings.Contains(lines[0], "secret=arn:aws:ssm:eu-west-1:000000000000:parameter/there") ||
+		!strings.Contains(lines[0], "name it arn:aws:ssm:us-east-1:000000000000:…") ||
+		!strings.Contains(lines[1],
+			"secret=arn:aws:secretsmanager:us-east-1:123456789012:secret:theirs") {
+		t.Errorf("said %s", &said)
+	}
 }

@@ -1,18 +1,28 @@
 package cursor
 
 import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/internal/stream"
 )
 
 // TestPrintsAreOfAllBehindPrintsFrom: however many seqs the places take, and however often the tail
@@ -162,3 +172,147 @@ func TestEverySettingIsAFixedAttribute(t *testing.T) {
 		}
 	}
 }
+
+// imageOf is an item as a stream shows it.
+func imageOf(t *testing.T, it ddb.Item) json.RawMessage {
+	t.Helper()
+	if !it.Exists() {
+		return nil
+	}
+	return check.Get(attributevalue.MarshalMapJSON(dynamo.ToSDK(it)))
+}
+
+// TestARecordIsEnoughToReadArrivals with no other read of the cursor.
+func TestARecordIsEnoughToReadArrivals(t *testing.T) {
+	var names Names
+	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
+	process := func(engine ddb.Engine) *Sorter {
+		store := check.Get(NewStore(engine, names))
+		s, err := New(store, nil)
+		check.OK(t, err)
+		return s
+	}
+	var records []json.RawMessage
+	tables.OnChange(func(c ddb.Change) {
+		if c.Table.Name != "streamsort-cursors" {
+			return
+		}
+		record := stream.Record{EventName: "MODIFY"}
+		if !c.Before.Exists() {
+			record.EventName = "INSERT"
+		}
+		record.Change.SequenceNumber = fmt.Sprint(len(records))
+		record.Change.OldImage, record.Change.NewImage = imageOf(t, c.Before), imageOf(t, c.After)
+		records = append(records, check.Get(json.Marshal(record)))
+	})
+	s := process(tables)
+	for i := range 100 {
+		var put []Message
+		for n := range 1 + i%3 {
+			put = append(put,
+				Message{Queue: "q", Seq: NoSeq, PutID: fmt.Sprint(i), Body: fmt.Appendf(nil, "%d.%d", i, n)})
+		}
+		check.OK(t, s.Put(t.Context(), put...)[0].Err)
+	}
+	reader := process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		check.That(t, r.Name() != "get cursor", "a cursor was read")
+		return tables.Do(ctx, r)
+	}))
+	var got []string
+	last := int64(0)
+	for _, record := range records {
+		cur, moved, err := AdvanceOf(record, Names{})
+		check.OK(t, err)
+		batch := check.Get(inside{reader}.ReadBatchAt(t.Context(), cur, cur.Queue, moved.From, moved.To))
+		check.That(t, batch.From == last && batch.To == moved.To,
+			"a batch of %d to %d, and the last one ended at %d", batch.From, batch.To, last)
+		last = batch.To
+		for _, m := range batch.Messages {
+			got = append(got, string(m.Body))
+		}
+	}
+	check.That(t, len(got) == 199 && got[0] == "0.0" && got[2] == "1.1" && got[198] == "99.0",
+		"%d messages: %v", len(got), got)
+}
+
+// TestEras: each is greater than the one before, whatever the keys are, is read back, and is let
+// through by the stream's filter for keyed queues.
+func TestEras(t *testing.T) {
+	before := sortkey.SortKey("")
+	for _, era := range []sortkey.Era{"", sortkey.Era("").Next(), sortkey.Era("").Next().Next(),
+		sortkey.LastEra} {
+		first, last := era.SortKey("\x00", "a"),
+			era.SortKey(sortkey.Key(rune(sortkey.TagHex))+"\xff", "b")
+		for _, key := range []sortkey.SortKey{first, last} {
+			check.That(t, key.Era() == era &&
+				strings.HasPrefix(base64.StdEncoding.EncodeToString([]byte(key)), "AQ"),
+				"era %x: %x is of %x", string(era), string(key), string(key.Era()))
+		}
+		if first <= before || last >= sortkey.EverySortKey || era != "" && era.Begin() <= before {
+			t.Errorf("era %x: from %x to %x, behind %x",
+				string(era), string(first), string(last), string(before))
+		}
+		before = last
+	}
+}
+
+// FuzzDecodeItem: an item that anybody may have written is decoded or refused, and what is decoded
+// as a message or a cursor is the same after one round through the table.
+func FuzzDecodeItem(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"queue":{"S":"q"}}`,
+		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"1"},"body":{"B":"AA=="},"digest":{"B":"AA=="},"op":{"B":"AA=="},"enqueuedAt":{"N":"1"}}`,
+		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"1"},"enqueuedAt":{"N":"1"},"trace":{"B":"Cvdll2kWzUPdhEjrIRyAMZy3rWtpFiAzMQFhPTE="}}`,
+		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"5"},"enqueuedAt":{"N":"1"},"count":{"N":"2"},"frames":{"B":"AAABMQAAAAEyAA=="},"traces":{"B":"AAA="}}`,
+		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"1"},"attributes":{"M":{"a":{"N":"1"}}}}`,
+		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"1"},"tombstone":{"S":"why"},"enqueuedAt":{"N":"1"},"expiresOn":{"N":"2"}}`,
+		`{"queue":{"S":"q"},"seq":{"N":"1.5"},"v":{"N":"1"}}`, `{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"2"}}`,
+		`{"queue":{"S":"q"},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"4"},"parked":{"N":"0"},"gapSince":{"N":"0"},"policy":{"S":"wait"},"gapAfter":{"N":"1000"},"maxAhead":{"N":"9"},"mode":{"S":"sync"},"announced":{"N":"3"}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	for _, seed := range []string{
+		`{"queue":{"S":"q"},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"1"},"parked":{"N":"0"},"gapSince":{"N":"0"},"policy":{"S":"wait"},"gapAfter":{"N":"1000"},"maxAhead":{"N":"9"},"mode":{"S":"sync"},"tailFrom":{"N":"0"},"tail":{"L":[{"B":"AAAAAAAAAAAAAACAAAA="}]},"printsFrom":{"N":"0"},"prints":{"S":""}}`,
+		`{"queue":{"S":"q"},"v":{"N":"1"},"seq":{"N":"1"},"entries":{"B":"AAAAAAAAAAAAAACAAAA="},"expiresOn":{"N":"5"}}`,
+		`{"queue":{"S":"q"},"v":{"N":"1"},"sortKey":{"B":"AAAAAAAAAAAAAA=="},"id":{"S":"i"},"seen":{"N":"4"},"count":{"N":"2"},"frames":{"B":"AAABMQAAAAEyAA=="},"digest":{"B":"AA=="},"enqueuedAt":{"N":"1"}}`,
+		`{"queue":{"S":"q"},"v":{"N":"1"},"sortKey":{"B":"AAAAAAAAAAAAAA=="},"id":{"S":"i"},"seen":{"N":"4"},"count":{"N":"2"},"deflated":{"B":"AAABMQAAAAEyAA=="}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	names := Names{}.withDefaults()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var record stream.Record
+		record.Change.NewImage = text
+		it, err := record.New()
+		if err != nil {
+			return
+		}
+		if m, err := decodeMessage(it, names); err == nil && m.Tombstone == "" && !m.EnqueuedAt.IsZero() {
+			again, err := decodeMessage(encodeMessage(m, names), names)
+			check.Need(t, err == nil, "%+v cannot be read again: %v", m, err)
+			check.That(t, again.Queue == m.Queue && again.Seq == m.Seq &&
+				bytes.Equal(again.Body, m.Body) && again.digestString() == m.digestString() &&
+				again.Trace == m.Trace, "%+v became %+v", m, again)
+		}
+		if o, err := decodeOrderItem(it, names); err == nil {
+			again, err := decodeOrderItem(encodeOrderItem(o, names), names)
+			check.That(t, err == nil && reflect.DeepEqual(again, o), "%+v became %+v, %v", o, again, err)
+		}
+		if a, err := decodeArrival(it, names, false); err == nil && a.ID != "" && len(a.Messages) > 1 {
+			again, err := decodeArrival(encodeArrival(a, names), names, false)
+			check.That(t, err == nil && bytes.Equal(again.digest(), a.digest()),
+				"%+v became %+v, %v", a, again, err)
+		}
+		if c, err := decodeCursor(it, names); err == nil && c.Exists() {
+			again, err := decodeCursor(encodeCursor(c, names), names)
+			check.Need(t, err == nil, "%+v cannot be read again: %v", c, err)
+			// A cursor without the time comes back with one.
+			again.MovedAt = c.MovedAt
+			check.That(t, reflect.DeepEqual(again, c), "%+v became %+v", c, again)
+		}
+	})
+}
+
+func FuzzProgress(f *testing.F) { ddbtest.FuzzCodec(f, sweepItems, nil, attrVersion) }
+
+func (m Message) digestString() string { return string(m.digest()) }

@@ -202,10 +202,8 @@ func testInterpreted(t *testing.T, stack, noFunction, noFile string) {
 		got := invoke("Echo", `{"text":"é","n":[1]}`)
 		event, _ := got["event"].(map[string]any)
 		left, _ := got["left"].(float64)
-		if event["text"] != "é" || got["root"] != true || got["name"] != stack+"-Echo" || left <= 0 ||
-			left > 30_000 {
-			t.Errorf("answer %v", got)
-		}
+		check.That(t, event["text"] == "é" && got["root"] == true && got["name"] == stack+"-Echo" &&
+			left > 0 && left <= 30_000, "answer %v", got)
 	}
 	if got := invoke("Echo", `{"nothing":1}`); got != nil {
 		t.Errorf("answer %v, want null", got)

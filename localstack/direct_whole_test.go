@@ -30,10 +30,9 @@ func invokeBy(t *testing.T, s *Stack, function, alias, operation, document strin
 	check.OK(t, err)
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK ||
-		response.Header.Get("X-Amz-Function-Error") != "" {
-		t.Fatalf("%s: %d %s, %v", document, response.StatusCode, answer, err)
-	}
+	check.Need(t, err == nil && response.StatusCode == http.StatusOK &&
+		response.Header.Get("X-Amz-Function-Error") == "", "%s: %d %s, %v", document,
+		response.StatusCode, answer, err)
 	return string(answer)
 }
 

@@ -119,11 +119,9 @@ func answers(t *testing.T, consumers *delivery.Store,
 		`{"queue":"orders","consumer":"puller","request":"r1","maxMessages":1}`)
 	on := func(action, more string) {
 		t.Helper()
-		if a := call("PATCH", "/claims",
-			fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action,
-				claim["token"], more)); a["outcome"] != "OK" {
-			t.Errorf("%s: %v", action, a)
-		}
+		a := call("PATCH", "/claims",
+			fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action, claim["token"], more))
+		check.That(t, a["outcome"] == "OK", "%s: %v", action, a)
 	}
 	on("prepare", "")
 	on("commit", `,"replies":`+fmt.Sprintf(replies, "pulled-answers"))
@@ -243,12 +241,9 @@ func everything(t *testing.T, s *Stack) {
 
 	// sweep: somebody died who was making a consumer.
 	consumers := delivery.NewDynamo(client, delivery.Names{})
-	if _, _, err := consumers.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{
-		Queue: "orders", Name: "begun", State: delivery.Idle,
-		Control: delivery.Control{Starting: "somebody", LastOp: "somebody"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := consumers.Requests(request.Inside{}).CreateConsumer(t.Context(),
+		delivery.Consumer{Queue: "orders", Name: "begun", State: delivery.Idle, Control: delivery.Control{Starting: "somebody", LastOp: "somebody"}})
+	check.Need(t, err == nil, "%v", err)
 
 	// delivery
 	call("POST", "/consumers", `{"queue":"orders","consumer":"operated"}`)
@@ -348,9 +343,8 @@ func erases(t *testing.T, store *cursor.Store, dead func(string, int64, time.Dur
 	call("DELETE", "/queues?tenant=nobody&reason=trial", "")
 	dead("bin", 2, time.Hour)
 	for _, queue := range []string{"swept", "swept-arrived"} {
-		if _, err := store.Requests(queuelog.Inside{}).MarkErased(t.Context(), queue, "op",
-			time.Now().Add(-2*cursor.EraseGrace)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := store.Requests(queuelog.Inside{}).MarkErased(t.Context(), queue, "op",
+			time.Now().Add(-2*cursor.EraseGrace))
+		check.Need(t, err == nil, "%v", err)
 	}
 }

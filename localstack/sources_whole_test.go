@@ -93,10 +93,9 @@ func TestSources(t *testing.T) {
 	}
 	settleAll(t, s, "src/accounts/anna%2F1", sourceRecords)
 	for at, body := range awaitBodies(t, s, "src/accounts/anna%2F1", sourceRecords) {
-		if !strings.Contains(string(body),
-			fmt.Sprintf(`"NewImage":{"id":{"S":"anna/1"},"n":{"N":"%d"}}`, at+1)) {
-			t.Errorf("change %d is %s", at+1, body)
-		}
+		check.That(t,
+			strings.Contains(string(body), fmt.Sprintf(`"NewImage":{"id":{"S":"anna/1"},"n":{"N":"%d"}}`, at+1)),
+			"change %d is %s", at+1, body)
 	}
 	// A record that makes no message is in the failure queue, with the record, and holds up no other.
 	sendBodies(t, s, "Payments", []json.RawMessage{
@@ -153,10 +152,9 @@ func sendBodies(t *testing.T, s *Stack, logical string, records []json.RawMessag
 func bring(t *testing.T, s *Stack, of string, event json.RawMessage) {
 	t.Helper()
 	answer, err := s.Invoke(t.Context(), "Source"+of+"Function", event)
-	if err != nil || answer.FunctionError != "" ||
-		string(answer.Payload) != `{"batchItemFailures":[]}` {
-		t.Fatalf("%s: %s %s, %v", of, answer.FunctionError, answer.Payload, err)
-	}
+	check.Need(t, err == nil && answer.FunctionError == "" &&
+		string(answer.Payload) == `{"batchItemFailures":[]}`, "%s: %s %s, %v", of, answer.FunctionError,
+		answer.Payload, err)
 }
 
 // settleAll has a keyed queue's messages placed when all wait: a window would end before a slow

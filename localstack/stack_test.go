@@ -85,10 +85,8 @@ func TestConsumersOfTheStack(t *testing.T) {
 	all[0].Prefix = "shop/"
 	env, err := consumersEnv(map[string]string{"a.DEBUG": "1",
 		"ProcessFunction.STREAMSORT_HTTP_ALLOW": "10.0.0.0/8"}, all)
-	if err != nil || env["a.DEBUG"] != "1" ||
-		env["ProcessFunction.STREAMSORT_HTTP_ALLOW"] != "10.0.0.0/8" {
-		t.Errorf("variables %q, %v", env, err)
-	}
+	check.That(t, err == nil && env["a.DEBUG"] == "1" &&
+		env["ProcessFunction.STREAMSORT_HTTP_ALLOW"] == "10.0.0.0/8", "variables %q, %v", env, err)
 	read, err := consumers.Read([]byte(env["ProcessFunction."+consumers.TextVariable]), nil)
 	check.Need(t, err == nil && len(read) == len(all), "process reads %v, %v", read, err)
 	var names []string
@@ -105,10 +103,9 @@ func TestConsumersOfTheStack(t *testing.T) {
 	loaded.Template, err = loaded.doc.Read(template.Options{})
 	check.Need(t, err == nil, "%v", err)
 	for i, want := range []string{"a python3.13 app.handler", "c provided.al2023 bootstrap"} {
-		if f := loaded.Functions[i]; f.Name+" "+f.Runtime+" "+f.Handler != want ||
-			!filepath.IsAbs(f.Source) {
-			t.Errorf("function %+v, want %s", f, want)
-		}
+		f := loaded.Functions[i]
+		check.That(t, f.Name+" "+f.Runtime+" "+f.Handler == want && filepath.IsAbs(f.Source),
+			"function %+v, want %s", f, want)
 	}
 	if _, err := consumersEnv(nil, append(all, all[0])); err == nil ||
 		!strings.Contains(err.Error(), "two consumers have the name a") {
@@ -170,10 +167,9 @@ func TestLogsAfter(t *testing.T) {
 	l.add("f", "three")
 	more, after := l.tail("f", 10, count)
 	none, _ := l.tail("f", 10, after)
-	if !slices.Equal(lines, []string{"one", "two"}) || !slices.Equal(more, []string{"three"}) ||
-		len(none) != 0 || after != 3 {
-		t.Errorf("%q, then %q, then %q, of %d", lines, more, none, after)
-	}
+	check.That(t, slices.Equal(lines, []string{"one", "two"}) &&
+		slices.Equal(more, []string{"three"}) && len(none) == 0 && after == 3,
+		"%q, then %q, then %q, of %d", lines, more, none, after)
 	last, _ := l.tail("f", 1, 0)
 	check.That(t, slices.Equal(last, []string{"three"}), "the last one is %q", last)
 }
@@ -218,11 +214,9 @@ func TestWarnOfSecrets(t *testing.T) {
 				`{"secret":"arn:aws:secretsmanager:us-east-1:123456789012:secret:theirs"},{"queue":"arn:aws:sqs:eu-west-1:123456789012:other"}]}`,
 		}})
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-	if len(lines) != 2 ||
-		!strings.Contains(lines[0], "secret=arn:aws:ssm:eu-west-1:000000000000:parameter/there") ||
-		!strings.Contains(lines[0], "name it arn:aws:ssm:us-east-1:000000000000:…") ||
-		!strings.Contains(lines[1],
-			"secret=arn:aws:secretsmanager:us-east-1:123456789012:secret:theirs") {
-		t.Errorf("said %s", &said)
-	}
+	check.That(t, len(lines) == 2 &&
+		strings.Contains(lines[0], "secret=arn:aws:ssm:eu-west-1:000000000000:parameter/there") &&
+		strings.Contains(lines[0], "name it arn:aws:ssm:us-east-1:000000000000:…") &&
+		strings.Contains(lines[1], "secret=arn:aws:secretsmanager:us-east-1:123456789012:secret:theirs"),
+		"said %s", &said)
 }

@@ -121,9 +121,8 @@ func TestFrontDoors(t *testing.T) {
 			"OVERRIDDEN": "by all"},
 	})
 	status, event := fetch[map[string]any](t, "POST", s.URL()+"/some/where", `{"a":1}`)
-	if status != 200 || event["rawPath"] != "/some/where" || event["routeKey"] != "$default" {
-		t.Errorf("API: %d %v", status, event)
-	}
+	check.That(t, status == 200 && event["rawPath"] == "/some/where" &&
+		event["routeKey"] == "$default", "API: %d %v", status, event)
 	outputs := s.Outputs()["shop"]
 	wantAddresses := []Address{{"DynamoDB", s.DynamoDB()},
 		{"function URL EchoUrl", strings.TrimSuffix(outputs["EchoUrl"], "/")}}
@@ -165,10 +164,9 @@ func TestFrontDoors(t *testing.T) {
 	response, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
 	_ = response.Body.Close()
-	if response.StatusCode != 400 ||
-		response.Header.Get("X-Amzn-Errortype") != "UnknownOperationException" {
-		t.Errorf("a service that does not run answered %d", response.StatusCode)
-	}
+	check.That(t, response.StatusCode == 400 &&
+		response.Header.Get("X-Amzn-Errortype") == "UnknownOperationException",
+		"a service that does not run answered %d", response.StatusCode)
 }
 
 // TestStream has a consumer's own template behind the stream of another template's table: records
@@ -206,15 +204,11 @@ func testStream(t *testing.T, s *Stack) {
 		}
 	}
 	status, failures := fetch[[]failure](t, "GET", s.URL()+"/_streamsort/failures", "")
-	if status != 200 || len(failures) != 1 || failures[0].Queue != "consumer-Failures" ||
-		failures[0].Message.DDBStreamBatchInfo.BatchSize != 1 {
-		t.Errorf("failures: %d %+v", status, failures)
-	}
+	check.That(t, status == 200 && len(failures) == 1 && failures[0].Queue == "consumer-Failures" &&
+		failures[0].Message.DDBStreamBatchInfo.BatchSize == 1, "failures: %d %+v", status, failures)
 	status, mappings := fetch[[]Mapping](t, "GET", s.URL()+"/_streamsort/mappings", "")
-	if status != 200 || len(mappings) != 1 || mappings[0].Stats.Delivered != 3 ||
-		mappings[0].Stats.Failed != 1 || mappings[0].Failed != "" {
-		t.Errorf("mappings: %d %+v", status, mappings)
-	}
+	check.That(t, status == 200 && len(mappings) == 1 && mappings[0].Stats.Delivered == 3 &&
+		mappings[0].Stats.Failed == 1 && mappings[0].Failed == "", "mappings: %d %+v", status, mappings)
 }
 
 func TestState(t *testing.T) {
@@ -232,9 +226,8 @@ func TestState(t *testing.T) {
 	status, _ = fetch[map[string]string](t, "POST", s.URL()+"/_streamsort/schedules/Never", "")
 	check.Is(t, status, 404)
 	_, functions := fetch[[]Function](t, "GET", s.URL()+"/_streamsort/functions", "")
-	if len(functions) != 1 || functions[0].LogicalID != "Echo" || functions[0].Stats.Requests != 1 {
-		t.Errorf("functions: %+v", functions)
-	}
+	check.That(t, len(functions) == 1 && functions[0].LogicalID == "Echo" &&
+		functions[0].Stats.Requests == 1, "functions: %+v", functions)
 	fetch[map[string]any](t, "GET", s.URL()+"/for/the/log", "")
 	_, lines := fetch[[]string](t, "GET", s.URL()+"/_streamsort/logs?function=Echo&lines=1", "")
 	check.That(t, len(lines) == 1 && lines[0] == "path /for/the/log", "log: %q", lines)

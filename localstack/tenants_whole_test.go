@@ -481,10 +481,9 @@ func (s *tenants) allIsCovered() {
 		names := regexp.MustCompile(`[a-z-]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
 		check.That(s.t, len(names) >= 3, "%s: no list of %ss in %s", route, member, answer)
 		for _, name := range names {
-			if !regexp.MustCompile(regexp.QuoteMeta(route) + ` .*"` + member + `":"` + name + `"`).
-				MatchString(bodies) {
-				s.t.Errorf("the matrix has no %s of %s", name, route)
-			}
+			check.That(s.t,
+				regexp.MustCompile(regexp.QuoteMeta(route)+` .*"`+member+`":"`+name+`"`).MatchString(bodies),
+				"the matrix has no %s of %s", name, route)
 		}
 	}
 }

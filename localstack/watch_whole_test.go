@@ -126,10 +126,9 @@ func TestNotWatched(t *testing.T) {
 		filepath.Join(root, "cdk.out", "app.template.json"))
 	all, err := s.watchedSources(t.Context(), nil)
 	check.Need(t, err == nil && len(all) == 3, "%v, %v", all, err)
-	if log := said.String(); strings.Count(log, "not watched") != 1 ||
-		!strings.Contains(log, "function=app-Copy") {
-		t.Error(log)
-	}
+	log := said.String()
+	check.That(t, strings.Count(log, "not watched") == 1 &&
+		strings.Contains(log, "function=app-Copy"), "%v", log)
 }
 
 // TestWatchInterpreted: a change in the folder of a function in Python or Node is seen, and what

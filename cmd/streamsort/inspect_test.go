@@ -65,10 +65,9 @@ func TestInspectAnswer(t *testing.T) {
 	})
 	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
 	check.Need(t, code == exitDone, "exit %d: %s", code, errOut)
-	if text := out; strings.Count(text, "its sink answered 202 queued") != 1 ||
-		!strings.Contains(text, " in 34 ms, ") || strings.Contains(text, "\x1b") {
-		t.Errorf("shown:\n%s", text)
-	}
+	text := out
+	check.That(t, strings.Count(text, "its sink answered 202 queued") == 1 &&
+		strings.Contains(text, " in 34 ms, ") && !strings.Contains(text, "\x1b"), "shown:\n%s", text)
 }
 
 // TestFollowWaitsForAQueue that nothing was put to yet; without -f that is an error.

@@ -83,9 +83,8 @@ func TestNamesOfOthers(t *testing.T) {
 			var got []map[string]any
 			want := "a\r\nb\tc\u009b2J\u202ed"
 			err := json.Unmarshal([]byte(out), &got)
-			if err != nil || got[0]["queue"] != want && got[0]["reason"] != want {
-				t.Errorf("%s: %q, %v", verb, out, err)
-			}
+			check.That(t, err == nil && (got[0]["queue"] == want || got[0]["reason"] == want),
+				"%s: %q, %v", verb, out, err)
 		}
 	}
 }

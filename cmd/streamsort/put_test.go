@@ -57,15 +57,13 @@ func TestInterrupt(t *testing.T) {
 	out, err := interrupted(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"results":[{"status":202,"outcome":"parked"}]}`)
 	})
-	if out != "2 messages: 1 advanced, 1 parked\n" || err == nil ||
-		!strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was stored;") {
-		t.Errorf("%q, %v", out, err)
-	}
+	check.That(t, out == "2 messages: 1 advanced, 1 parked\n" && err != nil &&
+		strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was stored;"), "%q, %v", out,
+		err)
 	out, err = interrupted(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	if want := "interrupted\nnothing after line 2 was stored; there is no answer about line 2, which may be stored;"; out != "1 message: 1 advanced\n" ||
-		err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("%q, %v", out, err)
-	}
+	want := "interrupted\nnothing after line 2 was stored; there is no answer about line 2, which may be stored;"
+	check.That(t, out == "1 message: 1 advanced\n" && err != nil &&
+		strings.HasPrefix(err.Error(), want), "%q, %v", out, err)
 }
 
 // TestPutStops where the next batch would fail as well.
@@ -77,12 +75,11 @@ func TestPutStops(t *testing.T) {
 		_, _ = io.WriteString(w, `{"message":"Forbidden"}`)
 	})
 	out, said, code := printsOf(t.Context(), "1\n2\n3\n", "--url", server, "put", "--batch", "1")
-	if code != 1 || calls != 1 || out != "0 messages\n" ||
-		!strings.Contains(said, "403: Forbidden (the request was not signed") ||
-		!strings.Contains(said, "\nnothing was stored; put the same again") ||
-		!strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
-		t.Errorf("%d calls, exit code %d, %q, %s", calls, code, out, said)
-	}
+	check.That(t, code == 1 && calls == 1 && out == "0 messages\n" &&
+		strings.Contains(said, "403: Forbidden (the request was not signed") &&
+		strings.Contains(said, "\nnothing was stored; put the same again") &&
+		strings.Contains(said, "\nstreamsort: --sign signs for IAM"), "%d calls, exit code %d, %q, %s",
+		calls, code, out, said)
 }
 
 // TestTooLarge: a batch that is too large is refused, and the next one is put.
@@ -180,11 +177,10 @@ func TestPutStopsAtAHole(t *testing.T) {
 		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"},{"status":200,"outcome":"advanced"},{"status":409,"outcome":"ahead"},{"status":409,"outcome":"ahead"}]}`)
 	})
 	code, out, said := putTo(t, api, []string{"a", "b", "c", "d"}, "--order", "append")
-	if code != 1 || out != "4 messages: 2 advanced, 2 ahead\n" ||
-		!strings.Contains(said, "\nstopped at line 3, ") ||
-		!strings.Contains(said, "\nnothing after line 2 was stored; ") {
-		t.Errorf("exit code %d, %q, %s", code, out, said)
-	}
+	check.That(t, code == 1 && out == "4 messages: 2 advanced, 2 ahead\n" &&
+		strings.Contains(said, "\nstopped at line 3, ") &&
+		strings.Contains(said, "\nnothing after line 2 was stored; "), "exit code %d, %q, %s", code,
+		out, said)
 }
 
 // TestEachLineIsACall where it may be several messages; what is wrong in it is named by the line,
@@ -213,11 +209,10 @@ func TestEachLineIsACall(t *testing.T) {
 	line := func(id, body string) string {
 		return `body[] {"a":"x"} {"queue":"q","id":"` + id + `","body":"` + body + `"}`
 	}
-	if want := []string{line("1", "a"), line("1", "a")}; code != 1 || !slices.Equal(took, want) ||
-		out != "2 messages: 2 advanced\n" ||
-		!strings.Contains(said, "400: line 2: messages[1].id is missing") {
-		t.Errorf("exit code %d, took %s; %s%s", code, took, out, said)
-	}
+	want := []string{line("1", "a"), line("1", "a")}
+	check.That(t, code == 1 && slices.Equal(took, want) && out == "2 messages: 2 advanced\n" &&
+		strings.Contains(said, "400: line 2: messages[1].id is missing"), "exit code %d, took %s; %s%s",
+		code, took, out, said)
 	took = nil
 	code, out, _ = putTo(t, api, []string{"a", "b", "c"}, "--events",
 		`{"each":"body[]","queue":"'q'","id":"id","key":"id","keyType":"text"}`)
@@ -341,9 +336,8 @@ func TestPutSaysWhereAQueueStarts(t *testing.T) {
 func TestRestartKeys(t *testing.T) {
 	got := sent(t, "", `{"status":200}`, "configure", "meters/17", "--restart-keys", "--reason",
 		"it was reset", "--id", "one")
-	if want := `POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	want := `POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`
+	check.That(t, got == want, "%s, want %s", got, want)
 }
 
 // TestBatchesKeepBytes, but for the mark that some editors put before the first line.
@@ -386,9 +380,8 @@ func TestLinesOfAPipeDoNotWait(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil || !slices.Equal(got, want) || wait > 0 && first != linger {
-				t.Errorf("%v: batches of %v, want %v; the first after %v, %v", wait, got, want, first, err)
-			}
+			check.That(t, err == nil && slices.Equal(got, want) && (wait <= 0 || first == linger),
+				"%v: batches of %v, want %v; the first after %v, %v", wait, got, want, first, err)
 		}
 	})
 }

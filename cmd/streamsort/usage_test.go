@@ -68,10 +68,9 @@ func TestUsage(t *testing.T) {
 		{"local --port 99999", "--port must be from 0 to 65535"},
 	} {
 		_, said, code := prints(t, strings.Fields(c.line)...)
-		if code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) ||
-			!strings.Contains(said, "; see `streamsort") {
-			t.Errorf("%s: exit code %d, %s", c.line, code, said)
-		}
+		check.That(t, code == 2 && strings.HasPrefix(said, "streamsort: ") &&
+			strings.Contains(said, c.says) && strings.Contains(said, "; see `streamsort"),
+			"%s: exit code %d, %s", c.line, code, said)
 	}
 }
 
@@ -81,10 +80,9 @@ func TestHelpNamesTheValues(t *testing.T) {
 	for _, verb := range parsing(t).Model.Leaves(true) {
 		for _, f := range verb.Flags {
 			values, ok := strings.CutPrefix(f.Enum, ",")
-			if ok && (strings.Contains(f.Help, ": ,") ||
-				!strings.Contains(f.Help, strings.ReplaceAll(values, ",", ", "))) {
-				t.Errorf("%s --%s: %q does not name %q", verb.Path(), f.Name, f.Help, values)
-			}
+			check.That(t, !ok || !strings.Contains(f.Help, ": ,") &&
+				strings.Contains(f.Help, strings.ReplaceAll(values, ",", ", ")),
+				"%s --%s: %q does not name %q", verb.Path(), f.Name, f.Help, values)
 		}
 	}
 }
@@ -117,9 +115,8 @@ func TestFetchable(t *testing.T) {
 		"(devel)": "", "": ""} {
 		check.Is(t, fetchable("", &debug.BuildInfo{Main: debug.Module{Version: version}}), want, version)
 	}
-	if got := fetchable("1.2.3", nil); got != "v1.2.3" {
-		t.Errorf("a release: %q", got)
-	}
+	got := fetchable("1.2.3", nil)
+	check.That(t, got == "v1.2.3", "a release: %q", got)
 }
 
 var updateReference = flag.Bool("update", false, "write the verbs into docs/reference/cli.md")

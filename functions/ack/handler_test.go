@@ -361,10 +361,9 @@ const endedRecord = `{"eventSource":"aws:dynamodb","eventName":"MODIFY","dynamod
 func TestStream(t *testing.T) {
 	s := newServer(t)
 	batch := fmt.Sprintf(`{"Records":[`+endedRecord+`,`+endedRecord+`]}`, 1, 7, 2, 0)
-	if got := s.Invoke(batch); got != `{"batchItemFailures":null}` &&
-		got != `{"batchItemFailures":[]}` {
-		t.Errorf("answer %s", got)
-	}
+	got := s.Invoke(batch)
+	check.That(t, got == `{"batchItemFailures":null}` || got == `{"batchItemFailures":[]}`,
+		"answer %s", got)
 	check.That(t, len(s.announced) == 1 && s.announced[0] == "t DONE", "announced %q", s.announced)
 	s.refuse = errors.New("the bus is down")
 	check.Is(t, s.Invoke(batch), `{"batchItemFailures":[{"itemIdentifier":"2"}]}`)
@@ -404,10 +403,9 @@ func TestNothingIsLogged(t *testing.T) {
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
 	s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"canary"`, root))
 	s.Request("POST", "/acks", "", `{"operations":[{"operation":"get","tag":"canary"}]}`)
-	if text := s.logs.String(); strings.Contains(text, "canary") ||
-		!strings.Contains(text, `"answered","status":200,"refused":1`) {
-		t.Errorf("the log: %s", text)
-	}
+	text := s.logs.String()
+	check.That(t, !strings.Contains(text, "canary") &&
+		strings.Contains(text, `"answered","status":200,"refused":1`), "the log: %s", text)
 }
 
 func TestRoutesAreTheContract(t *testing.T) {

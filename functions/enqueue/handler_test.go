@@ -210,9 +210,8 @@ func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 		refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
 	check.OK(t, err)
 	s := newServer(t, func(service *service) {
-		if service.sorter, err = cursor.New(store, nil); err != nil {
-			t.Fatal(err)
-		}
+		service.sorter, err = cursor.New(store, nil)
+		check.Need(t, err == nil, "%v", err)
 	})
 	s.Want("made",
 		s.Request("PUT", "/queues", "", `{"queue":"a","kind":"keyed","keyType":"number"}`), 200)

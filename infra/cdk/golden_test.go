@@ -109,10 +109,9 @@ func diffGolden(t *testing.T, file, got string) {
 	t.Helper()
 	want, err := template.ReadFile(file)
 	check.Need(t, err == nil, "%v; write it with: make template", err)
-	if encode(t, decode(t, want)) != got {
-		t.Errorf("the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s",
-			file, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
-	}
+	check.That(t, encode(t, decode(t, want)) == got,
+		"the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s",
+		file, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
 }
 
 func decode(t *testing.T, text []byte) map[string]any {

@@ -83,10 +83,9 @@ func TestTemplatesLint(t *testing.T) {
 	lint.Stderr = t.Output()
 	said, err := lint.Output()
 	found := strings.Split(strings.TrimSpace(string(said)), "\n")
-	if len(found) != 1 || !strings.HasPrefix(found[0], broken+":") ||
-		!strings.Contains(found[0], "NoSuchProperty") {
-		t.Errorf("cfn-lint: %v\n%s\nwant NoSuchProperty in %s, and nothing else", err, said, broken)
-	}
+	check.That(t, len(found) == 1 && strings.HasPrefix(found[0], broken+":") &&
+		strings.Contains(found[0], "NoSuchProperty"),
+		"cfn-lint: %v\n%s\nwant NoSuchProperty in %s, and nothing else", err, said, broken)
 }
 
 // patched writes the template that a patch makes to a file, and returns its path.

@@ -301,10 +301,9 @@ func TestReleasedIsWhole(t *testing.T) {
 					if list, is := inner.([]any); is && key == "Fn::GetAtt" {
 						name, _ = list[0].(string)
 					}
-					if (key == "Ref" || key == "Fn::GetAtt") && !strings.HasPrefix(name, "AWS::") &&
-						all[name] == nil {
-						t.Errorf("with %v: %s refers to %s", slices.Sorted(maps.Keys(given)), path, name)
-					}
+					check.That(t, key != "Ref" && key != "Fn::GetAtt" || strings.HasPrefix(name, "AWS::") ||
+						all[name] != nil, "with %v: %s refers to %s", slices.Sorted(maps.Keys(given)), path,
+						name)
 					if key != "DependsOn" {
 						walk(path+"."+key, inner)
 					}
@@ -332,9 +331,7 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 	all := resources(t, optionalParameters)
 	properties := func(id string) string {
 		resource, is := all[id].(object)
-		if !is {
-			t.Errorf("there is no %s", id)
-		}
+		check.That(t, is, "there is no %s", id)
 		return string(check.Get(json.Marshal(resource["Properties"])))
 	}
 	for id, wants := range map[string][]string{

@@ -139,10 +139,9 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 			fresh.ApproximateCreationDateTime.Truncate(time.Minute))
 		run.drain()
 		_ = run.end()
-		if got := slices.Compact(f.keys()); !slices.Equal(got, []string{"fresh"}) ||
-			run.Stats().Failed != 1 {
-			t.Errorf("delivered %v, stats %+v", got, run.Stats())
-		}
+		got := slices.Compact(f.keys())
+		check.That(t, slices.Equal(got, []string{"fresh"}) && run.Stats().Failed == 1,
+			"delivered %v, stats %+v", got, run.Stats())
 	})
 }
 

@@ -227,10 +227,8 @@ func TestFirstFailed(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := firstFailed([]byte(test.response), records)
-			if test.wantErr == "" && err != nil ||
-				test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
-				t.Fatalf("error = %v, want %q", err, test.wantErr)
-			}
+			check.Need(t, (test.wantErr != "" || err == nil) && (test.wantErr == "" || err != nil &&
+				strings.Contains(err.Error(), test.wantErr)), "error = %v, want %q", err, test.wantErr)
 			check.Is(t, got, test.want)
 		})
 	}
@@ -242,9 +240,7 @@ func TestCheckSequence(t *testing.T) {
 		"": "0 digits", strings.Repeat("9", 41): "41 digits", "1e3": "not a decimal", "-1": "not a decimal", "١": "not a decimal",
 	} {
 		err := checkSequence(s)
-		if want == "" && err != nil ||
-			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("checkSequence(%q) = %v, want %q", s, err, want)
-		}
+		check.That(t, (want != "" || err == nil) && (want == "" || err != nil &&
+			strings.Contains(err.Error(), want)), "checkSequence(%q) = %v, want %q", s, err, want)
 	}
 }

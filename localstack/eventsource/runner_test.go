@@ -217,12 +217,11 @@ func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 	message := failureOf(b, "arn:aws:lambda:x:1:function:f", "s", "shard", start)
 	var got map[string]json.RawMessage
 	check.OK(t, json.Unmarshal(message, &got))
-	if _, ok := got["responseContext"]; ok ||
-		!strings.Contains(string(message),
-			`"approximateInvokeCount":0,"condition":"RecordAgeExceeded"`) ||
-		!strings.Contains(string(message), `"functionArn":"arn:aws:lambda:x:1:function:f"`) {
-		t.Errorf("message = %s", message)
-	}
+	_, ok := got["responseContext"]
+	check.That(t, !ok &&
+		strings.Contains(string(message), `"approximateInvokeCount":0,"condition":"RecordAgeExceeded"`) &&
+		strings.Contains(string(message), `"functionArn":"arn:aws:lambda:x:1:function:f"`),
+		"message = %s", message)
 }
 
 func TestDisabledMapping(t *testing.T) {

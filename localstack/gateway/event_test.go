@@ -57,10 +57,9 @@ func TestEvent(t *testing.T) {
 	got["requestContext"].(map[string]any)["requestId"] = "ID"
 	check.Is(t, cmp.Diff(wanted, got), "")
 	var typed events.APIGatewayV2HTTPRequest
-	if err := json.Unmarshal(payload, &typed); err != nil ||
-		typed.RequestContext.Authorizer.IAM.AccessKey != "AKID" {
-		t.Errorf("as the SDK's type: %+v, %v", typed.RequestContext.Authorizer, err)
-	}
+	err := json.Unmarshal(payload, &typed)
+	check.That(t, err == nil && typed.RequestContext.Authorizer.IAM.AccessKey == "AKID",
+		"as the SDK's type: %+v, %v", typed.RequestContext.Authorizer, err)
 }
 
 func TestEventPlain(t *testing.T) {
@@ -194,11 +193,9 @@ func TestReply(t *testing.T) {
 			check.OK(t, err)
 			w := httptest.NewRecorder()
 			got.write(w)
-			if w.Code != c.status || w.Header().Get("Content-Type") != c.contentType ||
-				w.Body.String() != c.body {
-				t.Errorf("reply = %d %q %q; want %d %q %q", w.Code, w.Header().Get("Content-Type"), w.Body,
-					c.status, c.contentType, c.body)
-			}
+			check.That(t, w.Code == c.status && w.Header().Get("Content-Type") == c.contentType &&
+				w.Body.String() == c.body, "reply = %d %q %q; want %d %q %q", w.Code,
+				w.Header().Get("Content-Type"), w.Body, c.status, c.contentType, c.body)
 		})
 	}
 }

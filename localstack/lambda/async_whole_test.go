@@ -132,11 +132,9 @@ func TestContext(t *testing.T) {
 		Left           int
 		Client         map[string]string
 	}](t, r)
-	if got.ID != r.RequestID ||
-		got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe:live" ||
-		got.Client["who"] != "me" {
-		t.Errorf("context = %+v; want request id %s", got, r.RequestID)
-	}
+	check.That(t, got.ID == r.RequestID &&
+		got.Arn == "arn:aws:lambda:us-east-1:000000000000:function:probe:live" &&
+		got.Client["who"] == "me", "context = %+v; want request id %s", got, r.RequestID)
 	check.That(t, got.Left > 0 && got.Left <= 70_000 && strings.HasPrefix(got.Trace, "Root=1-"),
 		"context = %+v; want a deadline within 70 s and a trace id", got)
 }

@@ -152,11 +152,9 @@ func TestUnreservedWaits(t *testing.T) {
 	var group sync.WaitGroup
 	for range 5 {
 		group.Go(func() {
-			if r, err := s.Invoke(context.Background(),
-				Request{Function: "probe", Payload: []byte(`{"do":"count"}`)}); err != nil ||
-				r.FunctionError != "" {
-				t.Errorf("Invoke = %s, %v", r.Payload, err)
-			}
+			r, err := s.Invoke(context.Background(),
+				Request{Function: "probe", Payload: []byte(`{"do":"count"}`)})
+			check.That(t, err == nil && r.FunctionError == "", "Invoke = %s, %v", r.Payload, err)
 		})
 	}
 	group.Wait()
@@ -187,10 +185,9 @@ func TestFunctionErrors(t *testing.T) {
 			if err := json.Unmarshal(r.Payload, &got); err != nil || r.FunctionError != "Unhandled" {
 				t.Fatalf("response = %s, %q, %v", r.Payload, r.FunctionError, err)
 			}
-			if want := strings.Replace(c.message, "ID", r.RequestID, 1); got.ErrorType != c.errorType ||
-				got.ErrorMessage != want {
-				t.Errorf("error = %q %q\nwant    %q %q", got.ErrorType, got.ErrorMessage, c.errorType, want)
-			}
+			want := strings.Replace(c.message, "ID", r.RequestID, 1)
+			check.That(t, got.ErrorType == c.errorType && got.ErrorMessage == want,
+				"error = %q %q\nwant    %q %q", got.ErrorType, got.ErrorMessage, c.errorType, want)
 			if c.env != nil {
 				return
 			}

@@ -19,10 +19,8 @@ func TestDeploy(t *testing.T) {
 	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}}, "Work": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "work"}}},
 	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}, "RWork": {"Value": {"Ref": "Work"}}}}`
 	outputs := check.Get(s.Deploy(ctx, "shop", []byte(template), nil))
-	if outputs["RTopic"] != "arn:aws:sns:us-east-1:000000000000:orders" ||
-		!strings.HasSuffix(outputs["RWork"], "/000000000000/work") {
-		t.Errorf("outputs = %v", outputs)
-	}
+	check.That(t, outputs["RTopic"] == "arn:aws:sns:us-east-1:000000000000:orders" &&
+		strings.HasSuffix(outputs["RWork"], "/000000000000/work"), "outputs = %v", outputs)
 	_, err := s.Deploy(ctx, "bad", []byte(`{"Resources": {"X": {"Type": "AWS::Nobody::Knows"}}}`), nil)
 	check.That(t, err != nil, "a template with an unknown type was taken")
 	check.OK(t, s.healthy(ctx))

@@ -47,10 +47,9 @@ func TestForeignTemplate(t *testing.T) {
 		return ForeignOutput(id, attribute), nil
 	}})
 	check.OK(t, err)
-	if diff := cmp.Diff(map[string]string{"TOPIC": "RTopic", "QUEUE": "AWorkAQueueName"},
-		read.Functions[0].Env); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(map[string]string{"TOPIC": "RTopic", "QUEUE": "AWorkAQueueName"},
+		read.Functions[0].Env)
+	check.That(t, diff == "", "environment (-want +got):\n%s", diff)
 	if len(read.Queues) != 1 || read.Queues[0].Name != "local-Failures" ||
 		read.Functions[0].Async.OnFailure != "local-Failures" {
 		t.Errorf("queues = %+v, dead letters to %q; want the failure queue alone", read.Queues,
@@ -83,12 +82,9 @@ func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
 		return id + attribute, nil
 	}})
 	check.OK(t, err)
-	if diff := cmp.Diff([]string{
-		"OfFifo: only standard queues are read here", "OfKafka: there is no Kafka here", "OfMSK: there is no Kafka here",
-		"OfStream: no stream of Kinesis is read here", "Rule: a bus of MiniStack does not reach the functions here", "Subscription: a topic of MiniStack does not reach the functions here",
-	}, read.NotRun); diff != "" {
-		t.Errorf("not run (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff([]string{"OfFifo: only standard queues are read here", "OfKafka: there is no Kafka here", "OfMSK: there is no Kafka here", "OfStream: no stream of Kinesis is read here", "Rule: a bus of MiniStack does not reach the functions here", "Subscription: a topic of MiniStack does not reach the functions here"},
+		read.NotRun)
+	check.That(t, diff == "", "not run (-want +got):\n%s", diff)
 	check.That(t, len(read.Functions) == 1 && len(read.Mappings)+len(read.Readers) == 0, "%+v", read)
 }
 

@@ -85,19 +85,17 @@ func TestIntrinsics(t *testing.T) {
 			var got any
 			err := try(func() { got = r.value("Value", doc.resources["V"].properties["Value"]) })
 			if c.err != "" {
-				if !names(err, c.err) || !strings.HasPrefix(err.Error(), "Value") &&
-					!strings.HasPrefix(err.Error(), "Resources.") &&
-					!strings.HasPrefix(err.Error(), "Conditions.") {
-					t.Errorf("error = %v; want a path and %q", err, c.err)
-				}
+				check.That(t, names(err, c.err) && (strings.HasPrefix(err.Error(), "Value") ||
+					strings.HasPrefix(err.Error(), "Resources.") ||
+					strings.HasPrefix(err.Error(), "Conditions.")), "error = %v; want a path and %q", err,
+					c.err)
 				return
 			}
 			check.OK(t, err)
 			text := check.Get(json.Marshal(got))
 			var gotValue, wantValue any
-			if json.Unmarshal(text, &gotValue) != nil || json.Unmarshal([]byte(c.want), &wantValue) != nil {
-				t.Fatalf("not JSON: %s or %s", text, c.want)
-			}
+			check.Need(t, json.Unmarshal(text, &gotValue) == nil &&
+				json.Unmarshal([]byte(c.want), &wantValue) == nil, "not JSON: %s or %s", text, c.want)
 			check.Is(t, cmp.Diff(wantValue, gotValue), "")
 		})
 	}

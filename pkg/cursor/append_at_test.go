@@ -91,10 +91,9 @@ func TestAppendAtASeq(t *testing.T) {
 		b.want("the same content", b.putAt(warm, same[i:i+1]), fmt.Sprintf("advanced %d", m.Seq))
 	}
 	got := b.read(0, 17)
-	if want := "14 n body 14"; len(got) != 17 || got[0] != "1  body 1" || got[6] != "7  body 7x" ||
-		got[13] != want {
-		t.Errorf("%q", got)
-	}
+	want := "14 n body 14"
+	check.That(t, len(got) == 17 && got[0] == "1  body 1" && got[6] == "7  body 7x" &&
+		got[13] == want, "%q", got)
 	b.want("whole", b.verified(0, all), "0 to 17: 17")
 }
 

@@ -101,10 +101,9 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 			it[ddb.Path(attribute)] = value
 		}
 		maps.Copy(it, change)
-		if c, err := decodeCursor(it.Item(), names); err == nil ||
-			!strings.Contains(err.Error(), `"prints`) {
-			t.Errorf("%s: %+v, %v; want an error of the prints", name, c, err)
-		}
+		c, err := decodeCursor(it.Item(), names)
+		check.That(t, err != nil && strings.Contains(err.Error(), `"prints`),
+			"%s: %+v, %v; want an error of the prints", name, c, err)
 	}
 }
 
@@ -156,10 +155,9 @@ func TestDamagedKeyedCursorsAreRefused(t *testing.T) {
 			others[ddb.Path(at)] = value
 		}
 		delete(others, name)
-		if c, err := decodeCursor(others.Item(), names); err == nil ||
-			!strings.Contains(err.Error(), `"`+string(name)+`"`) {
-			t.Errorf("without %s: %+v, %v; want an error of it", name, c, err)
-		}
+		c, err := decodeCursor(others.Item(), names)
+		check.That(t, err != nil && strings.Contains(err.Error(), `"`+string(name)+`"`),
+			"without %s: %+v, %v; want an error of it", name, c, err)
 	}
 }
 
@@ -248,10 +246,9 @@ func TestEras(t *testing.T) {
 				strings.HasPrefix(base64.StdEncoding.EncodeToString([]byte(key)), "AQ"),
 				"era %x: %x is of %x", string(era), string(key), string(key.Era()))
 		}
-		if first <= before || last >= sortkey.EverySortKey || era != "" && era.Begin() <= before {
-			t.Errorf("era %x: from %x to %x, behind %x",
-				string(era), string(first), string(last), string(before))
-		}
+		check.That(t, first > before && last < sortkey.EverySortKey && (era == "" ||
+			era.Begin() > before), "era %x: from %x to %x, behind %x", string(era), string(first),
+			string(last), string(before))
 		before = last
 	}
 }

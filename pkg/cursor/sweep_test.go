@@ -310,9 +310,8 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 		visits = append(visits, visited)
 		b.now = b.now.Add(time.Hour)
 	}
-	if !slices.Equal(visits, []int{1, 1, 0}) { // the second round looks back at the first
-		t.Errorf("visits %v, want none by the third round", visits)
-	}
+	check.That(t, slices.Equal(visits, []int{1, 1, 0}), "visits %v, want none by the third round",
+		visits)
 	for _, name := range []string{"gaps", "full"} {
 		progress := check.Get(b.memory.Inside().SweepProgress(t.Context(), name))
 		check.Is(t, progress.Failed, name == "full", name, progress)

@@ -38,10 +38,9 @@ func TestErrorsByTheirClass(t *testing.T) {
 	check.OK(t, attempt.Fail(t.Context(), errNoAccount))
 	check.Fails(t, attempt.Complete(t.Context(), "x"), dedup.ErrEnded)
 	_, _ = d.Once(t.Context(), "d", failsWith(errors.New(strings.Repeat("é", 1000))))
-	if kept := check.Get(d.Status(t.Context(), "d")).Row.Error; len(kept) > 256 ||
-		!strings.HasSuffix(kept, "é...") {
-		t.Errorf("kept %d bytes: %q", len(kept), kept)
-	}
+	kept := check.Get(d.Status(t.Context(), "d")).Row.Error
+	check.That(t, len(kept) <= 256 && strings.HasSuffix(kept, "é..."), "kept %d bytes: %q", len(kept),
+		kept)
 }
 
 func TestQuarantineAndRepair(t *testing.T) {
@@ -198,10 +197,9 @@ func TestPlacesOfResults(t *testing.T) {
 			r := check.Get(d.Status(t.Context(), "a")).Row
 			check.That(t, r.Result.Place == c.place && r.Result.Codec == c.codec,
 				"in %q as %q, want %q as %q", r.Result.Place, r.Result.Codec, c.place, c.codec)
-			if omitted := c.place == dedup.Omitted; out.Omitted != omitted ||
-				!omitted && out.Value != c.value {
-				t.Errorf("omitted %v, %d bytes", out.Omitted, len(out.Value))
-			}
+			omitted := c.place == dedup.Omitted
+			check.That(t, out.Omitted == omitted && (omitted || out.Value == c.value),
+				"omitted %v, %d bytes", out.Omitted, len(out.Value))
 		})
 	}
 }

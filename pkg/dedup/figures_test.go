@@ -159,16 +159,14 @@ func TestFiguresOfACrowd(t *testing.T) {
 				}
 				wait.Wait()
 				units := metered.Take().Units
-				if units.Writes != c.writes || units.Reads > c.reads || ran.Load() != 0 {
-					t.Errorf("%.1f write and %.1f read units, want %.1f and at most %.1f", units.Writes,
-						units.Reads, c.writes, c.reads)
-				}
+				check.That(t, units.Writes == c.writes && units.Reads <= c.reads && ran.Load() == 0,
+					"%.1f write and %.1f read units, want %.1f and at most %.1f", units.Writes, units.Reads,
+					c.writes, c.reads)
 				check.That(t, c.others != 1 || units.Writes+units.Reads <= 5,
 					"%.1f units in all, want 5 at most", units.Writes+units.Reads)
-				if took := time.Since(began); took > 1600*time.Millisecond ||
-					c.seen && took > 1200*time.Millisecond {
-					t.Errorf("the last one waited %v for an effect of a second", took)
-				}
+				took := time.Since(began)
+				check.That(t, took <= 1600*time.Millisecond && (!c.seen || took <= 1200*time.Millisecond),
+					"the last one waited %v for an effect of a second", took)
 			})
 		})
 	}
@@ -211,10 +209,9 @@ func TestFiguresOfStreams(t *testing.T) {
 				check.Get(d.Once(t.Context(), fmt.Sprint("new-", n), answers("x")))
 				looks += metered.Take().Reads
 			}
-			if looks != c.looks || claims != c.claims {
-				t.Errorf("%d looks for %d new ids, want %d; %d refused claims of %d duplicates, want %d", looks,
-					news, c.looks, claims, duplicates, c.claims)
-			}
+			check.That(t, looks == c.looks && claims == c.claims,
+				"%d looks for %d new ids, want %d; %d refused claims of %d duplicates, want %d", looks,
+				news, c.looks, claims, duplicates, c.claims)
 			dollars := func(writes, reads int) float64 {
 				return meter.Count{Writes: float64(writes), Reads: float64(reads) / 2}.Dollars()
 			}

@@ -63,9 +63,8 @@ func TestInvalidIDs(t *testing.T) {
 	}
 	attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 	for _, lease := range []time.Duration{0, -time.Second, 25 * time.Hour} {
-		if as[*dedup.InvalidError](t, attempt.Extend(t.Context(), lease)).Field != "lease" {
-			t.Error(lease)
-		}
+		check.That(t, as[*dedup.InvalidError](t, attempt.Extend(t.Context(), lease)).Field == "lease",
+			"%v", lease)
 	}
 }
 

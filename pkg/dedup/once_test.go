@@ -71,9 +71,8 @@ func TestOnceRunsOnce(t *testing.T) {
 	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil),
 		process(t, store, &options{CacheSize: 1})} {
 		second := check.Get(other.Once(t.Context(), "a", returns("2", &ran)))
-		if second.Value != "1" || !second.Replayed || second.Omitted || second.CompletedAt.IsZero() {
-			t.Errorf("second: %+v", second)
-		}
+		check.That(t, second.Value == "1" && second.Replayed && !second.Omitted &&
+			!second.CompletedAt.IsZero(), "second: %+v", second)
 	}
 	refunds := check.Get(dedup.New[string, string](store, "refunds", nil))
 	out := check.Get(refunds.Once(t.Context(), "a", returns("3", &ran)))
@@ -94,10 +93,9 @@ func TestWaiterNeverRuns(t *testing.T) {
 			began := time.Now()
 			_, err := process(t, store, o).Once(t.Context(), "a", never(t))
 			busy := as[*dedup.StillRunningError](t, err)
-			if !busy.Until.Equal(started.Attempt.Run().LeaseUntil) || busy.Cause != nil {
-				t.Errorf("%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause,
-					started.Attempt.Run().LeaseUntil)
-			}
+			check.That(t, busy.Until.Equal(started.Attempt.Run().LeaseUntil) && busy.Cause == nil,
+				"%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause,
+				started.Attempt.Run().LeaseUntil)
 			check.That(t, name != "its last" || time.Since(began) == 9*time.Second,
 				"waited %v, want 9 s", time.Since(began))
 		}
@@ -138,10 +136,8 @@ func TestZombie(t *testing.T) {
 				}
 				return "second", nil
 			})
-		if err != nil || out.Value != "second" || out.Attempt != 2 || second.Attempt != 2 ||
-			second.Fence <= zombie.Run().Fence {
-			t.Errorf("%+v of %+v, %v", out, second, err)
-		}
+		check.That(t, err == nil && out.Value == "second" && out.Attempt == 2 && second.Attempt == 2 &&
+			second.Fence > zombie.Run().Fence, "%+v of %+v, %v", out, second, err)
 		isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
 		check.Is(t, check.Get(process(t, store, o).Once(t.Context(), "a", never(t))).Value, "second")
 	})
@@ -179,10 +175,9 @@ func TestExtend(t *testing.T) {
 		if want := time.Now().Add(time.Minute); !attempt.Run().LeaseUntil.Equal(want) {
 			t.Errorf("lease until %v, want %v", attempt.Run().LeaseUntil, want)
 		}
-		if err := attempt.Extend(t.Context(), time.Second); err != nil ||
-			attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)) {
-			t.Errorf("a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
-		}
+		err := attempt.Extend(t.Context(), time.Second)
+		check.That(t, err == nil && !attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)),
+			"a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
 		bubble.Sleep(30 * time.Second)
 		isA[*dedup.StillRunningError](t, check.Err(process(t, store, o).Once(t.Context(), "a", never(t))))
 	})

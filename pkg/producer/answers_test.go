@@ -317,10 +317,9 @@ func TestBackOff(t *testing.T) {
 			for i, about := range []time.Duration{1, 2, 4, 4, 4, 4, 4, 4, 0, 1} {
 				waited := a.at[i+1].Sub(a.at[i])
 				distinct[waited] = true
-				if least, most := about*time.Second/2,
-					about*time.Second*3/2+20*time.Millisecond; waited < least || waited > most {
-					t.Errorf("%s: %v before try %d, want %v to %v", name, waited, i+2, least, most)
-				}
+				least, most := about*time.Second/2, about*time.Second*3/2+20*time.Millisecond
+				check.That(t, waited >= least && waited <= most, "%s: %v before try %d, want %v to %v",
+					name, waited, i+2, least, most)
 			}
 			check.That(t, len(distinct) >= 8, "%s: waits are not spread: %v", name, distinct)
 			over, cancel := context.WithCancel(t.Context())
@@ -362,10 +361,9 @@ func TestLinger(t *testing.T) {
 		bubble.Sleep(2 * time.Millisecond)
 		check.Is(t, outcomes(t, send(t, p, numbered("c", 1))), "advanced")
 		want(t, a, "a1 a2 b1", "c1")
-		if first, second := a.at[0].Sub(began), a.at[1].Sub(began); first != 10*time.Millisecond ||
-			second != 16*time.Millisecond {
-			t.Errorf("sent after %v and %v", first, second)
-		}
+		first, second := a.at[0].Sub(began), a.at[1].Sub(began)
+		check.That(t, first == 10*time.Millisecond && second == 16*time.Millisecond,
+			"sent after %v and %v", first, second)
 	})
 }
 
@@ -386,10 +384,9 @@ func TestFullBatch(t *testing.T) {
 		for _, r := range a.requests {
 			sizes = append(sizes, len(r))
 		}
-		if took := time.Since(began); !slices.Equal(sizes, []int{25, 25, 10}) ||
-			took != 3*time.Second || a.beside {
-			t.Errorf("batches of %v after %v, side by side: %t", sizes, took, a.beside)
-		}
+		took := time.Since(began)
+		check.That(t, slices.Equal(sizes, []int{25, 25, 10}) && took == 3*time.Second && !a.beside,
+			"batches of %v after %v, side by side: %t", sizes, took, a.beside)
 		synctest.Wait()
 		s := p.Stats()
 		check.That(t, s.Messages == 0 && s.Bytes == 0 && s.Queues == 0 && s.Requests == 0, "%+v", s)
@@ -445,10 +442,9 @@ func TestBatchesStayWhole(t *testing.T) {
 			}
 			bubble.Sleep(time.Second) // the linger is over, and no answer is there
 			check.Is(t, len(a.sent()), 3, name, each.messages)
-			if err := p.Flush(t.Context()); err != nil ||
-				time.Since(began) != time.Second+10*time.Millisecond {
-				t.Errorf("%s: %v after %v", name, err, time.Since(began))
-			}
+			err := p.Flush(t.Context())
+			check.That(t, err == nil && time.Since(began) == time.Second+10*time.Millisecond,
+				"%s: %v after %v", name, err, time.Since(began))
 		})
 	}
 }
@@ -474,8 +470,7 @@ func TestBatchesGrowAgain(t *testing.T) {
 			send(t, p, numbered("a", 8+seq))
 		}
 		check.OK(t, p.Flush(t.Context()))
-		if n := len(a.sent()) - before; n > 7 { // of 1, 2, 4, … messages
-			t.Errorf("100 messages in %d requests", n)
-		}
+		n := len(a.sent()) - before
+		check.That(t, n <= 7, "100 messages in %d requests", n)
 	})
 }

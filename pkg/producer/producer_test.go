@@ -243,10 +243,9 @@ func TestGiveUp(t *testing.T) {
 			defer cancel()
 			_, err := send(t, p, numbered("a", 1))[0].Wait(over)
 			took, tries := time.Since(began), len(a.sent())
-			if want := fmt.Sprintf("given up after %d tries: ", tries); !errors.Is(err,
-				producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", name, err, want)
-			}
+			want := fmt.Sprintf("given up after %d tries: ", tries)
+			check.That(t, errors.Is(err, producer.ErrGaveUp) && strings.HasPrefix(err.Error(), want),
+				"%s: %v, want %s", name, err, want)
 			check.That(t, tries >= 8 && took >= time.Minute && took <= time.Minute+15*time.Second,
 				"%s: %d tries in %v", name, tries, took)
 			bubble.Sleep(time.Minute)
@@ -410,10 +409,9 @@ func TestTransports(t *testing.T) {
 		transport := check.Get(make())
 		got = nil
 		p := newProducer(t, transport, &producer.Options{MinBackOff: time.Millisecond})
-		if o := outcomes(t, send(t, p, numbered("a", 1))); o != "advanced" ||
-			!strings.HasPrefix(got[len(got)-1], want) || want == "" && got[0] != "" {
-			t.Errorf("%s by %q, want %q", o, got, want)
-		}
+		o := outcomes(t, send(t, p, numbered("a", 1)))
+		check.That(t, o == "advanced" && strings.HasPrefix(got[len(got)-1], want) && (want != "" ||
+			got[0] == ""), "%s by %q, want %q", o, got, want)
 	}
 	for name, make := range map[string]func() (producer.Transport, error){
 		"no URL":        func() (producer.Transport, error) { return producer.HTTP("somewhere") },

@@ -227,11 +227,10 @@ func TestEmptyStack(t *testing.T) {
 func TestNotDone(t *testing.T) {
 	page := answering(t, nil, ui.Options{Operate: true})
 	answer := sent(page, "operate", "queue=a%26b&consumer=c&action=skip&reason=r")
-	if body := answer.Body.String(); answer.Code != http.StatusNotFound ||
-		!strings.Contains(body, "Not done: nothing is there") ||
-		!strings.Contains(body, `href="queue?queue=a%26b"`) {
-		t.Errorf("%d: %s", answer.Code, body)
-	}
+	body := answer.Body.String()
+	check.That(t, answer.Code == http.StatusNotFound &&
+		strings.Contains(body, "Not done: nothing is there") &&
+		strings.Contains(body, `href="queue?queue=a%26b"`), "%d: %s", answer.Code, body)
 }
 
 // watch opens a live screen, and sends its events' names, until it ends.

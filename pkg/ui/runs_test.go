@@ -111,9 +111,8 @@ func shows(t *testing.T, page http.Handler, address string, texts ...string) (bo
 	await.Until(t, address+" to show "+strings.Join(texts, ", "), func() (bool, any) {
 		body = shown(page, address).Body.String()
 		const over = "state stopped"
-		if strings.Contains(body, over) && !slices.Contains(texts, over) {
-			t.Fatalf("it is stopped: %s", body) // nothing more comes
-		}
+		check.Need(t, !strings.Contains(body, over) || slices.Contains(texts, over),
+			"it is stopped: %s", body)
 		for _, text := range texts {
 			if !strings.Contains(body, text) {
 				return false, body
@@ -214,10 +213,8 @@ func TestBulkEndsWithThePage(t *testing.T) {
 	shows(t, page, at, "running")
 	f.goesOn()
 	left := <-ended
-	if len(left) != 1 || !strings.HasPrefix(left[0], "redrive was cut short after ") ||
-		!strings.Contains(left[0], "goes on with run 1") {
-		t.Errorf("%v", left)
-	}
+	check.That(t, len(left) == 1 && strings.HasPrefix(left[0], "redrive was cut short after ") &&
+		strings.Contains(left[0], "goes on with run 1"), "%v", left)
 	n := f.begun()
 	check.That(t, n != 300, "all was done")
 	answer := sent(page, "look", redrive)

@@ -31,9 +31,8 @@ func api(t *testing.T) *httptest.Server {
 			"/messages":   `{"messages":[]}`,
 			"/operations": `{"operations":[]}`,
 		}[r.URL.Path]
-		if _, err := fmt.Fprint(w, answer); err != nil {
-			t.Error(err)
-		}
+		_, err := fmt.Fprint(w, answer)
+		check.That(t, err == nil, "%v", err)
 	}))
 	t.Cleanup(server.Close)
 	return server
@@ -120,10 +119,9 @@ func TestForbidden(t *testing.T) {
 	check.That(t, answer.Code == http.StatusOK && strings.Contains(policy, "default-src 'none'") &&
 		!strings.Contains(policy, "unsafe"),
 		"%d, policy %q", answer.Code, policy)
-	if body := answer.Body.String(); strings.Contains(body, "style=") ||
-		strings.Contains(body, "onclick") {
-		t.Error("the screen has a style or a script of its own, which the policy refuses")
-	}
+	body := answer.Body.String()
+	check.That(t, !strings.Contains(body, "style=") && !strings.Contains(body, "onclick"),
+		"the screen has a style or a script of its own, which the policy refuses")
 }
 
 // TestOptions refuses options that make no page, and names them.
@@ -132,8 +130,7 @@ func TestOptions(t *testing.T) {
 		"url":   {URL: "nowhere"},
 		"Every": {URL: "http://127.0.0.1:1", Every: time.Hour},
 	} {
-		if _, err := ui.New(options); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v", options, err)
-		}
+		_, err := ui.New(options)
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "%+v: %v", options, err)
 	}
 }

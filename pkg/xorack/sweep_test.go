@@ -104,10 +104,8 @@ func TestSweepGoesPastAFailure(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, broken) || report.Chains != many || report.TimedOut != many ||
-		report.Failed != 10 || report.Finished != many-10 {
-		t.Errorf("%+v, %v", report, err)
-	}
+	check.That(t, errors.Is(err, broken) && report.Chains == many && report.TimedOut == many &&
+		report.Failed == 10 && report.Finished == many-10, "%+v, %v", report, err)
 	report = f.sweep(nil)
 	check.That(t, report.Finished == 10 && report.TimedOut == 0, "and again: %+v", report)
 }
@@ -169,9 +167,8 @@ func TestSweepIsBoundedByTime(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, context.Canceled) || !report.More || report.Late != time.Hour-time.Second {
-		t.Errorf("%+v, %v; want that there is more", report, err)
-	}
+	check.That(t, errors.Is(err, context.Canceled) && report.More &&
+		report.Late == time.Hour-time.Second, "%+v, %v; want that there is more", report, err)
 	for range 2 {
 		report = f.sweep(nil)
 	}

@@ -25,10 +25,8 @@ func TestEndpointConsumers(t *testing.T) {
 	want := check.Get(consumers.Read(written, os.LookupEnv))
 	text := check.Get(endpointConsumers("http://127.0.0.1:1234", "3s"))
 	all, err := consumers.Read([]byte(text), os.LookupEnv)
-	if err != nil || !all[0].HasSink() || !all[0].Reader.Apart ||
-		!reflect.DeepEqual(all[0].Reader, want[0].Reader) {
-		t.Errorf("%+v, %v", all, err)
-	}
+	check.That(t, err == nil && all[0].HasSink() && all[0].Reader.Apart &&
+		reflect.DeepEqual(all[0].Reader, want[0].Reader), "%+v, %v", all, err)
 }
 
 // TestEndpoints: a check that never fails checks nothing.
@@ -78,10 +76,9 @@ func TestEndpoints(t *testing.T) {
 		}
 		problems := strings.Join(e.watched.Report(), "\n")
 		took, _ := e.watched.Took(0, traffic.All)
-		if says == "" && (problems != "" || len(e.watched.Missing()) != 1 ||
-			e.watched.State().Again != 1 || len(took) != 2) || !strings.Contains(problems, says) {
-			t.Errorf("%q: %s", says, problems)
-		}
+		check.That(t, (says != "" || problems == "" && len(e.watched.Missing()) == 1 &&
+			e.watched.State().Again == 1 && len(took) == 2) && strings.Contains(problems, says), "%q: %s",
+			says, problems)
 	}
 }
 

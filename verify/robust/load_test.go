@@ -98,10 +98,9 @@ func TestTraffic(t *testing.T) {
 			Queue string
 			Seq   int64
 		}
-		if err := json.Unmarshal(m.Document, &document); err != nil || document.Queue != m.Queue ||
-			document.Seq != m.Seq {
-			t.Fatalf("%s: %v", m.Document, err)
-		}
+		err := json.Unmarshal(m.Document, &document)
+		check.Need(t, err == nil && document.Queue == m.Queue && document.Seq == m.Seq, "%s: %v",
+			m.Document, err)
 		times[traffic.At(m.Queue, m.Seq)]++
 		if m.Seq < highest[m.Queue] {
 			disordered++
@@ -116,11 +115,9 @@ func TestTraffic(t *testing.T) {
 		check.That(t, poisoned == (m.Queue == poisonQueue && m.Seq == bad),
 			"poisoned %v: %.100s", poisoned, m.Document)
 	}
-	if len(highest) != soakQueues || disordered < 1000 || conflicts < 50 ||
-		len(sent)-len(times) < 100 {
-		t.Errorf("%d queues, %d out of order, %d conflicts, %d messages of %d", len(highest), disordered,
-			conflicts, len(times), len(sent))
-	}
+	check.That(t, len(highest) == soakQueues && disordered >= 1000 && conflicts >= 50 &&
+		len(sent)-len(times) >= 100, "%d queues, %d out of order, %d conflicts, %d messages of %d",
+		len(highest), disordered, conflicts, len(times), len(sent))
 	for queue, last := range highest {
 		for seq := int64(1); seq <= last; seq++ {
 			if missing := queue == gapQueue && seq == bad; missing == (times[traffic.At(queue, seq)] > 0) {

@@ -36,10 +36,8 @@ func TestPatch(t *testing.T) {
 	check.OK(t, err)
 	settings := check.Get(json.Marshal(map[string]any{"consumers": []any{s.settings(sink)}}))
 	all, err := consumers.Read(settings, os.LookupEnv)
-	if err != nil || all[0].Reader.BlockAfter != 30*time.Second ||
-		len(all[0].Reader.Circuit.Probes) != 4 || !all[0].HasSink() {
-		t.Errorf("%+v, %v", all, err)
-	}
+	check.That(t, err == nil && all[0].Reader.BlockAfter == 30*time.Second &&
+		len(all[0].Reader.Circuit.Probes) == 4 && all[0].HasSink(), "%+v, %v", all, err)
 }
 
 func TestIntervals(t *testing.T) {
@@ -77,10 +75,8 @@ func TestLambdaSink(t *testing.T) {
 	check.That(t, !call("shop/0", first), "it took nothing when it was back")
 	state := s.watched.State()
 	check.That(t, state.Messages == 1 && state.Violations == 0, "%+v: %q", state, s.watched.Report())
-	if !call(outagePoison, `"from":0,"to":2,"messages":[]`) ||
-		!call(outagePoison, `"from":1,"to":2,"messages":[]`) {
-		t.Error("it took the poison")
-	}
+	check.That(t, call(outagePoison, `"from":0,"to":2,"messages":[]`) &&
+		call(outagePoison, `"from":1,"to":2,"messages":[]`), "it took the poison")
 	_, refused := s.seen()
 	check.That(t, refused == 2 && calls() == 1, "%d %d", refused, calls())
 }

@@ -29,10 +29,9 @@ func TestSettings(t *testing.T) {
 	get := func(name string) string { return set[name] }
 	chosen, got, err := choose([]string{"load", "wordcount"}, get)
 	want := values{"TIME": 30e9, "RATE": 100, "QUEUES": 20, "BATCH": 1, "DISORDER": 0, "TOGETHER": 0}
-	if err != nil || len(chosen) != 2 || !maps.Equal(got[0], want) ||
-		got[0].String() != "BATCH=1 DISORDER=0 QUEUES=20 RATE=100 TIME=30s TOGETHER=0" {
-		t.Errorf("%v, %v", got, err)
-	}
+	check.That(t, err == nil && len(chosen) == 2 && maps.Equal(got[0], want) &&
+		got[0].String() == "BATCH=1 DISORDER=0 QUEUES=20 RATE=100 TIME=30s TOGETHER=0", "%v, %v", got,
+		err)
 	for _, c := range []struct{ names, name, value, says string }{
 		{"load", "TIME", "1ms", "TIME=1ms must be from 1s to 24h0m0s"},
 		{"load outage", "QUEUES", "9", "QUEUES=9 must be from 10 to 100000"},
@@ -76,9 +75,8 @@ func TestInBase64(t *testing.T) {
 			BodyBase64 []byte
 		}
 		check.OK(t, json.Unmarshal(a.Document, &m))
-		if string(m.BodyBase64) != body || m.Body != nil || m.Queue != "q" || m.ID != "i" || m.Seq != 7 {
-			t.Errorf("%s became %s", body, a.Document)
-		}
+		check.That(t, string(m.BodyBase64) == body && m.Body == nil && m.Queue == "q" && m.ID == "i" &&
+			m.Seq == 7, "%s became %s", body, a.Document)
 	}
 }
 

@@ -169,8 +169,6 @@ func TestKeyEncrypts(t *testing.T) {
 		check.That(t, strings.Contains(text, want), "%s has no %s: %s", id, want, text)
 		counts[typ]++
 	}
-	if counts["AWS::DynamoDB::GlobalTable"] < 8 || counts["AWS::SQS::Queue"] != 2 ||
-		counts["AWS::Logs::LogGroup"] < 6 {
-		t.Errorf("looked at %v", counts)
-	}
+	check.That(t, counts["AWS::DynamoDB::GlobalTable"] >= 8 && counts["AWS::SQS::Queue"] == 2 &&
+		counts["AWS::Logs::LogGroup"] >= 6, "looked at %v", counts)
 }

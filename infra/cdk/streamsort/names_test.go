@@ -109,9 +109,8 @@ func TestEagerNames(t *testing.T) {
 func TestAliasesAreKnown(t *testing.T) {
 	text, err := os.ReadFile("../../../functions/enqueue/handler.go")
 	for _, alias := range []string{putAlias, urlAlias} {
-		if known := fmt.Sprintf("const %sAlias = %[1]q", alias); err != nil ||
-			!strings.Contains(string(text), known) {
-			t.Errorf("enqueue does not know the alias %s: %v", alias, err)
-		}
+		known := fmt.Sprintf("const %sAlias = %[1]q", alias)
+		check.That(t, err == nil && strings.Contains(string(text), known),
+			"enqueue does not know the alias %s: %v", alias, err)
 	}
 }

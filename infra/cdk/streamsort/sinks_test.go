@@ -91,10 +91,9 @@ func TestAddSinkRefuses(t *testing.T) {
 		packed, err := os.ReadFile(filepath.Join(folder, "consumers.json"))
 		diff(t, "described", object{"consumers.json": string(packed)},
 			resource["Metadata"].(object)["streamsort:files"])
-		if _, missing := os.Stat(filepath.Join(folder, "bootstrap")); errors.Join(err, missing) != nil ||
-			strings.Contains(string(packed), `"c"`) || strings.Count(string(packed), `"name"`) != 2 {
-			t.Errorf("packed %s, %v, %v", packed, err, missing)
-		}
+		_, missing := os.Stat(filepath.Join(folder, "bootstrap"))
+		check.That(t, errors.Join(err, missing) == nil && !strings.Contains(string(packed), `"c"`) &&
+			strings.Count(string(packed), `"name"`) == 2, "packed %s, %v, %v", packed, err, missing)
 	}
 	check.That(t, found == 1, "%d functions are process", found)
 }

@@ -282,9 +282,8 @@ func TestHTTPFaults(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		got := check.Get(h(ctx, post("k", "/", "")))
-		if got.StatusCode != http.StatusServiceUnavailable || got.Headers["Retry-After"] != "1" {
-			t.Errorf("%+v", got)
-		}
+		check.That(t, got.StatusCode == http.StatusServiceUnavailable &&
+			got.Headers["Retry-After"] == "1", "%+v", got)
 	})
 }
 

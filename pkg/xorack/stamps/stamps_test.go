@@ -54,10 +54,9 @@ func (s *stamping) want(stamp string, outcome xorack.Outcome) func(stamps.State,
 	return func(got stamps.State, err error) {
 		s.t.Helper()
 		acked := strings.Trim(stamp, "\x00") == ""
-		if err != nil || string(got.Stamp) != stamp || got.Acked != acked || got.Outcome != outcome {
-			s.t.Errorf("%q acked %v, %s, %v; want %q acked %v, %s", got.Stamp, got.Acked, got.Outcome, err,
-				stamp, acked, outcome)
-		}
+		check.That(s.t, err == nil && string(got.Stamp) == stamp && got.Acked == acked &&
+			got.Outcome == outcome, "%q acked %v, %s, %v; want %q acked %v, %s", got.Stamp, got.Acked,
+			got.Outcome, err, stamp, acked, outcome)
 	}
 }
 
@@ -188,10 +187,9 @@ func TestDeleteStamps(t *testing.T) {
 	s.want("a", xorack.Applied)(s.Create(t.Context(), "t", []byte("a"), nil))
 	check.OK(t, s.Delete(t.Context(), "t"))
 	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "t"))
-	if state, err := s.Stamp(t.Context(), "t", []byte("a"), nil); err != nil ||
-		state.Outcome != xorack.AlreadyDeleted || state.Acked {
-		t.Errorf("stamp: %v, %v", state, err)
-	}
+	state, err := s.Stamp(t.Context(), "t", []byte("a"), nil)
+	check.That(t, err == nil && state.Outcome == xorack.AlreadyDeleted && !state.Acked,
+		"stamp: %v, %v", state, err)
 	s.want("b", xorack.Applied)(s.Create(t.Context(), "t", []byte("b"), nil))
 	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "t", []byte("b"), nil))
 	check.OK(t, s.Delete(t.Context(), "t"))
@@ -215,10 +213,9 @@ func TestStampsTimeOutAndAnnounce(t *testing.T) {
 		ends[c.Tag] = c.End()
 		return nil
 	})
-	if err != nil || report.TimedOut != 1 || report.Finished != 2 || ends["late"] != xorack.TimedOut ||
-		ends["done"] != xorack.Done {
-		t.Errorf("%+v, %v, %v", report, ends, err)
-	}
+	check.That(t, err == nil && report.TimedOut == 1 && report.Finished == 2 &&
+		ends["late"] == xorack.TimedOut && ends["done"] == xorack.Done, "%+v, %v, %v", report, ends,
+		err)
 	state, err := s.Stamp(t.Context(), "late", []byte("a"), nil)
 	check.That(t, err == nil && state.Outcome == xorack.AlreadyTimedOut, "%+v, %v", state, err)
 }

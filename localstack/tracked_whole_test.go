@@ -4,8 +4,6 @@ package localstack
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -82,51 +79,4 @@ func trackedDelivery(t *testing.T, client *dynamodb.Client, put func(queue strin
 	k.comes(1, "FAILED: no", func() {})
 	k.takes(time.Second)
 	k.comes(1, "TIMED_OUT: ", sweep) // the first to see it says so: the chain's sweep, or a delivery
-}
-
-// TestTrackedConsumer has process deliver tracked batches to a Lambda function, by their edges in
-// the event, while processes are killed: nothing is committed before its work is done.
-func TestTrackedConsumer(t *testing.T) {
-	const name, last = "hears", 8
-	s := run(t, Config{
-		Consumers: []Consumer{check.Get(ParseConsumer(name + "=testdata/hear"))},
-		Chaos:     Chaos{Seed: 1, Kill: 0.1, Duplicate: 0.3},
-		Env: map[string]string{
-			"STREAMSORT_EVENT_BUS": "", "ProcessFunction.STREAMSORT_CHAINS_TABLE": "streamsort-chains",
-			"ProcessFunction.STREAMSORT_CONSUMERS": fmt.Sprintf(`{"consumers":[{"name":%q,"track":"10s",
-				"maxMessages":2,"sink":{"kind":"lambda","arn":%q}}]}`, name, template.FunctionARN(name)),
-		},
-	})
-	type message struct {
-		Seq  int64
-		Edge xorack.Edge
-	}
-	heard := make(chan message, 1000)
-	t.Cleanup(s.Subscribe(func(l Line) {
-		var batch struct{ Messages []message }
-		_ = json.Unmarshal([]byte(l.Text), &batch) // what is no event has no messages
-		for _, m := range batch.Messages {
-			heard <- m
-		}
-	}))
-	k := newTracker(t, database(t, s), "tracked")
-	_, sorter := sorterOf(t, s, nil)
-	for seq := range int64(last) {
-		m := cursor.Message{Queue: k.queue, Seq: seq + 1, Body: []byte("1")}
-		check.OK(t, sorter.Put(t.Context(), m)[0].Err)
-	}
-	await.True(t, "the first batch", func() bool { return len(heard) > 0 })
-	idle(t, s) // what would commit it without its work has run
-	worked := int64(0)
-	await.Until(t, "all to be committed", func() (all bool, seen any) {
-		c := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), k.queue, name))
-		check.Need(t, c.Delivered <= worked, "%d are committed, and %d are done", c.Delivered, worked)
-		select {
-		case m := <-heard:
-			worked = max(worked, m.Seq)
-			check.Get(k.acker.Done(t.Context(), m.Edge))
-		default:
-		}
-		return c.Delivered == last, c.Delivered
-	})
 }

@@ -82,8 +82,7 @@ func TestEventsAreNoOrders(t *testing.T) {
 				m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "ann", 1)
 				check.That(t, err == nil && found && string(m.Body) == event &&
 					strings.Contains(answer, `"outcome":"advanced"`),
-					"%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer,
-					m.Body, err)
+					"%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer, m.Body, err)
 				check.Is(t, s.queues(t), "ann", event, alias)
 			}
 		}
@@ -179,10 +178,9 @@ func TestFunctionURL(t *testing.T) {
 	s.Want("again", s.put(1, `"a"`), 200, `"outcome":"duplicate"`)
 	s.Want("another", s.put(1, `"b"`), 409, "problems/conflict")
 	s.Want("a batch",
-		s.Request("POST", "/messages", "",
-			`{"messages":[{"queue":"q","seq":2,"body":1},{"queue":"q","seq":4,"body":1}]}`), 200,
+		s.post("", `{"messages":[{"queue":"q","seq":2,"body":1},{"queue":"q","seq":4,"body":1}]}`), 200,
 		`"outcome":"parked"`)
-	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 405, "problems/no-method")
+	s.Want("read", s.get("/messages", "queue=q"), 405, "problems/no-method")
 	s.Want("set up", s.Request("PUT", "/queues", "", `{"queue":"q","policy":"skip"}`), 404,
 		"problems/no-route")
 	for _, direct := range []string{`{"queue":"q","seq":3,"body":1}`,

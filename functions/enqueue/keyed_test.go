@@ -23,6 +23,11 @@ func (s *server) get(path, query string) httpapitest.Answer {
 	return s.Request("GET", path, query, "")
 }
 
+// made makes a queue with these settings.
+func (s *server) made(settings string) {
+	s.Want("made", s.Request("PUT", "/queues", "", settings), 200)
+}
+
 // settle gives places to all of a queue that is due by the server's clock.
 func (s *server) settle(t *testing.T, queue string) {
 	t.Helper()
@@ -44,9 +49,8 @@ func TestMessagesWithKeys(t *testing.T) {
 	s.Want("other bytes", s.post("", `{"queue":"q","key":1767319445.5,"id":"b","body":"other"}`), 409,
 		"problems/conflict", "this key and id")
 	s.Want("another key", put(`"2026-01-03T00:00:00Z"`, "b", `,"prev":"none"`), 202)
-	s.Want("status", s.get("/queues", "queue=q"), 200,
-		`"kind":"keyed"`, `"keyType":"time"`, `"settle":"5s"`, `"late":"deliver"`, `"position":0`,
-		`"gapOpen":false`, `"parked":0`,
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"kind":"keyed"`, `"keyType":"time"`,
+		`"settle":"5s"`, `"late":"deliver"`, `"position":0`, `"gapOpen":false`, `"parked":0`,
 		`"waiting":3`, `"oldestWaiting":"2026-01-02T03:04:05Z"`, `"dueAt":"2026-01-02T03:04:10Z"`,
 		`"lateSoFar":0`)
 	s.now = s.now.Add(5 * time.Second)
@@ -132,10 +136,8 @@ func TestRawEventsWithKeys(t *testing.T) {
 // TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is stored.
 func TestWordsOfKeys(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("made",
-		s.Request("PUT", "/queues", "", `{"queue":"time","kind":"keyed","keyType":"time"}`), 200)
-	s.Want("made",
-		s.Request("PUT", "/queues", "", `{"queue":"text","kind":"keyed","keyType":"text"}`), 200)
+	s.made(`{"queue":"time","kind":"keyed","keyType":"time"}`)
+	s.made(`{"queue":"text","kind":"keyed","keyType":"text"}`)
 	s.Want("made", s.post("", `{"messages":[{"queue":"numbered","seq":1,"body":1},{"queue":"arrival","id":"a","body":1}]}`), 200)
 	for _, c := range []struct{ name, query, body, code, field, names string }{
 		{"no key", "", `{"queue":"time","id":"a","body":1}`, "missing", "key", "keyed"},
@@ -164,7 +166,7 @@ func TestWordsOfKeys(t *testing.T) {
 		{"mixed", "", `{"messages":[{"queue":"fresh","seq":1,"body":1},{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1}]}`, "missing", "messages[0].key", "with a key or without"},
 		{"mixed with arrivals", "", `{"messages":[{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1},{"queue":"fresh","id":"b","body":1}]}`, "missing", "messages[1].key", "with a key or without"},
 	} {
-		s.Want(c.name, s.Request("POST", "/messages", c.query, c.body), 400, `"code":"`+c.code+`"`,
+		s.Want(c.name, s.post(c.query, c.body), 400, `"code":"`+c.code+`"`,
 			`"field":"`+c.field+`"`, c.names)
 	}
 	for body, names := range map[string]string{

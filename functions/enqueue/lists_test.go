@@ -71,9 +71,8 @@ func TestListQueues(t *testing.T) {
 		for _, state := range []string{"", "gap"} {
 			for _, limit := range []string{"1", "2", "100"} {
 				got := list(c.as, query(c.prefix, state, limit))
-				check.That(t, got == c.want,
-					"%q sees %q of %q, state %q, limit %s; want %q", c.as, got, c.prefix, state,
-					limit, c.want)
+				check.That(t, got == c.want, "%q sees %q of %q, state %q, limit %s; want %q", c.as, got,
+					c.prefix, state, limit, c.want)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 		s.log = calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}
 	})
 	s.logged(t)
-	s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":1,"body":"canary"},{"queue":"other","seq":1,"body":1},{"queue":"q","seq":3,"body":1}]}`)
+	s.post("", `{"messages":[{"queue":"q","seq":1,"body":"canary"},{"queue":"other","seq":1,"body":1},{"queue":"q","seq":3,"body":1}]}`)
 	s.logsHave(`"msg":"put","queue":"q","seq":1,"outcome":"advanced","failed":false`,
 		`"queue":"q","seq":3,"outcome":"parked"`)
 	text := s.logs.String()

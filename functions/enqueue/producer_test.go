@@ -70,7 +70,7 @@ func TestInvoke(t *testing.T) {
 				check.Get(f.Wait(ctx))
 			}
 			check.OK(t, p.Close(ctx))
-			s.Want("all", s.Request("GET", "/queues", "queue=q", ""), 200, `"position":9`)
+			s.Want("all", s.get("/queues", "queue=q"), 200, `"position":9`)
 		})
 	}
 }
@@ -102,9 +102,8 @@ func TestProducerKeepsBodies(t *testing.T) {
 	}
 	i := 0
 	for m, err := range s.sorter(t).Read(t.Context(), "q\"\\\n\u2028<ü>", 0, int64(len(bodies))) {
-		check.That(t, err == nil && string(m.Body) == bodies[i] &&
-			m.ID == fmt.Sprint("id\t", i) && m.Attributes["a\""] == "\x01" &&
-			len(m.Attributes) == 2 &&
+		check.That(t, err == nil && string(m.Body) == bodies[i] && m.ID == fmt.Sprint("id\t", i) &&
+			m.Attributes["a\""] == "\x01" && len(m.Attributes) == 2 &&
 			m.Trace == (cursor.Trace{Parent: traceparent, State: "vendor=1"}),
 			"%.100q came out as %+v, %v", bodies[i], m, err)
 		i++

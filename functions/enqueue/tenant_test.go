@@ -163,7 +163,7 @@ func TestQuotas(t *testing.T) {
 	a = put("globex", "", `{"queue":"q","seq":26,"body":1}`)
 	s.Want("behind that", a, 429, `"quota":"messages"`)
 	check.Is(t, a.Headers["retry-after"], "15", "to the window after the debt")
-	s.Want("an operator", s.Request("POST", "/messages", "", batch(20, "@acme/q")), 403)
+	s.Want("an operator", s.post("", batch(20, "@acme/q")), 403)
 	check.Has(t, s.Invoke(batch(20, "@acme/q")), `"seq":20`, "to an operator in the account")
 	check.Is(t, s.queues(t), "@acme/q @acme/q2 @acme/q3 @globex/q @hooli/q")
 	s.now = s.now.Add(5 * time.Second)

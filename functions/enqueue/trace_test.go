@@ -40,18 +40,18 @@ func TestTraceHeaders(t *testing.T) {
 	s.Want("another time", s.with(map[string]string{"traceparent": parentB}, "",
 		`{"queue":"q","id":"a","body":1}`), 200, `"outcome":"duplicate"`)
 	want := `"traceparent":"` + parentA + `","tracestate":"a=1"`
-	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200,
+	s.Want("read", s.get("/messages", "queue=q"), 200,
 		`{"seq":1,"id":"a","body":1,"contentType":"application/json",`+want, own)
-	s.Want("numbered", s.Request("GET", "/messages", "queue=n", ""), 200, want)
+	s.Want("numbered", s.get("/messages", "queue=n"), 200, want)
 	s.Want("raw", s.with(headers, "queue=q&seq=n", `{"q":"raw","n":1}`), 200)
-	s.Want("raw", s.Request("GET", "/messages", "queue=raw", ""), 200, want)
+	s.Want("raw", s.get("/messages", "queue=raw"), 200, want)
 	s.Want("of X-Ray", s.with(map[string]string{"x-amzn-trace-id": headers["X-Amzn-Trace-Id"]}, "",
 		`{"queue":"x","seq":1,"body":1}`), 200)
-	s.Want("of X-Ray", s.Request("GET", "/messages", "queue=x", ""), 200,
+	s.Want("of X-Ray", s.get("/messages", "queue=x"), 200,
 		`"traceparent":"00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-00"`)
 	s.Want("wrong", s.with(map[string]string{"traceparent": "00-x", "tracestate": "a=1"}, "",
 		`{"queue":"w","seq":1,"body":1}`), 200)
-	a := s.Request("GET", "/messages", "queue=w", "")
+	a := s.get("/messages", "queue=w")
 	check.That(t, !strings.Contains(a.Body, "trace"),
 		"a header that is not right was kept: %s", a.Body)
 }

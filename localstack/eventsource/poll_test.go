@@ -145,17 +145,6 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 	})
 }
 
-func TestDefaultBackoff(t *testing.T) {
-	for failures, want := range map[int]time.Duration{1: 100 * time.Millisecond,
-		2: 200 * time.Millisecond, 7: 6400 * time.Millisecond, 8: 10 * time.Second,
-		1000: 10 * time.Second} {
-		for range 100 {
-			got := defaultBackoff(failures)
-			check.That(t, got <= want && got > want/2, "back-off after %d failures is %v", failures, got)
-		}
-	}
-}
-
 func TestRunnerStartsAtLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream, f := newMemoryStream("closed", "parent", "open"), &function{t: t}

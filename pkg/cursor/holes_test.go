@@ -11,8 +11,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
-	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -22,6 +20,8 @@ import (
 const opened = "gap.opened from 1, skipped []"
 
 func skipping(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }
+
+func alerting(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }
 
 // wakes wakes the queue up by a process of its own, and returns what was announced, the wake-up
 // that was scheduled last, and when the gap is due.
@@ -165,9 +165,7 @@ const partitionWrites = 1000
 // default, are skipped by one run of the sweep of 4 minutes.
 func TestAGapIsSkippedInOneRun(t *testing.T) {
 	missing := full(100_000 - 1)
-	b := newBench(t, withSettings(func(s *cursor.Settings) {
-		s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute
-	}))
+	b := newBench(t, withSettings(skipping))
 	b.put(body(missing + 1))
 	b.now = b.now.Add(time.Minute)
 	meter := ddbtest.NewMeter(b.tables)
@@ -197,9 +195,7 @@ func TestAGapIsSkippedInOneRun(t *testing.T) {
 
 // TestASkipIsGoneOnWith by the next run, where the time of one is not enough.
 func TestASkipIsGoneOnWith(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) {
-		s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute
-	}))
+	b := newBench(t, withSettings(skipping))
 	b.put(body(5001))
 	b.now = b.now.Add(time.Minute)
 	runs := 0
@@ -211,41 +207,6 @@ func TestASkipIsGoneOnWith(t *testing.T) {
 		}
 	}
 	check.That(t, runs <= 4, "%d runs, want no more than the requests take", runs)
-}
-
-// TestALateRepeatReadsOneUnit, however long the order has become since: here by 200,000 arrivals.
-// Their order items are stored as they would be; of the arrivals themselves, which nobody reads
-// here, only the one that comes again.
-func TestALateRepeatReadsOneUnit(t *testing.T) {
-	b := newBench(t, nil)
-	since := full(200_000)
-	got := b.append(arrival("early"))
-	check.Need(t, got == "advanced 1-1", "%v", got)
-	for cur := b.status(); cur.Position < since; cur = b.status() {
-		// As many as fill an order item, which is flushed at once.
-		var names []queuelog.Entry
-		for len(names)+cur.Tail.Len() < queuelog.OrderItemEntries {
-			names = append(names,
-				queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1,
-					Seen: uint32(cur.Position)})
-		}
-		at := cursor.Range{From: cur.Position, To: cur.Position}
-		cur, _, err := b.memory.Inside().Allocate(t.Context(), "q", queuelog.NewTail(names...), at, b.now)
-		if err == nil {
-			_, err = b.memory.Inside().PutOrderItem(t.Context(),
-				queuelog.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
-		}
-		if err == nil {
-			cur, _, err = b.memory.Inside().TrimTail(t.Context(), cur, queuelog.OrderItemEntries)
-		}
-		check.OK(t, err)
-	}
-	meter := ddbtest.NewMeter(b.tables)
-	b.engine = meter
-	same(t, "got", b.append(arrival("early")), "duplicate 1-1")
-	// The look at the cursor, half a unit, and one page of the order.
-	cost := meter.Take()
-	check.That(t, cost.Reads == 2 && cost.Units.Reads == 1.5, "%+v, want 2 reads of 1.5 units", cost)
 }
 
 // TestASkipKeepsTheGapsAge: whichever tombstones are stored first, and cannot be, what is still

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"sync"
 	"testing"
 	"time"
 
@@ -315,31 +314,6 @@ func TestStoreSweepProgress(t *testing.T) {
 		} {
 			check.OK(t, s.Inside().SaveSweepProgress(t.Context(), want))
 			same(t, "progress", check.Get(s.Inside().SweepProgress(t.Context(), q)), want)
-		}
-	})
-}
-
-// race does something 16 times at once.
-func race(do func(i int)) {
-	var group sync.WaitGroup
-	for i := range 16 {
-		group.Go(func() { do(i) })
-	}
-	group.Wait()
-}
-
-// TestStoreRacingMoves has many moves of one position: exactly one is made.
-func TestStoreRacingMoves(t *testing.T) {
-	onCursor(t, func(t *testing.T, s *cursor.Store, q string, _ cursor.Cursor) {
-		var moved [16]bool
-		race(func(i int) {
-			to := cursor.Range{From: 0, To: int64(i) + 1}
-			_, moved[i] = check.Get2(s.Inside().Move(t.Context(), q, to, 0, at))
-		})
-		position := standing(t, s, q).Position
-		check.That(t, position > 0, "none is made")
-		for i, one := range moved {
-			same(t, "moved", one, position == int64(i)+1)
 		}
 	})
 }

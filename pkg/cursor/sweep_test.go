@@ -36,9 +36,7 @@ func (b *bench) announces(what string, options cursor.SweepOptions,
 }
 
 func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) {
-		s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
-	}))
+	b := newBench(t, withSettings(alerting))
 	b.put(body(3))
 	var seen []string
 	report := b.announces("a young gap",
@@ -130,9 +128,7 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 // round is over.
 func TestAQueueHasATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, withSettings(func(s *cursor.Settings) {
-			s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
-		}))
+		b := newBench(t, withSettings(alerting))
 		b.sweep(cursor.SweepOptions{}) // the day's full round
 		for _, queue := range []string{"a", "b", "c"} {
 			b.put(in(queue, body(3)))
@@ -164,9 +160,7 @@ func TestAQueueHasATurn(t *testing.T) {
 
 // TestManyOpenGapsAreNotAllAnnouncedAgain: those that are new are, and 1,000 others a run.
 func TestManyOpenGapsAreNotAllAnnouncedAgain(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) {
-		s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
-	}))
+	b := newBench(t, withSettings(alerting))
 	const gaps = 1500
 	for i := range gaps {
 		b.put(in(fmt.Sprint("q", i), body(3)))

@@ -51,28 +51,6 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// TestFull: a message that is too far ahead is set aside, so that the one that is missing gets by.
-func TestFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		missing := true
-		a := &api{each: func(_ int, m message) string {
-			if *m.Seq == 1 {
-				missing = false
-			}
-			if missing && *m.Seq > 5 {
-				return `{"status":429,"outcome":"full"}`
-			}
-			return `{"status":200,"outcome":"advanced"}`
-		}}
-		p := newProducer(t, a, nil)
-		futures := send(t, p, numbered("a", 9), numbered("b", 2))
-		bubble.Sleep(20 * time.Millisecond)
-		futures = append(futures, send(t, p, numbered("a", 2), numbered("a", 1))...)
-		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced")
-		want(t, a, "a9 b2", "a2 a1", "a9")
-	})
-}
-
 // inLine answers as a queue in arrival order does: what is not next is ahead, but for what a case
 // has fail.
 func inLine(fails func(m message) bool) func(context.Context, int,
@@ -172,25 +150,6 @@ func TestAheadForGood(t *testing.T) {
 		want := (producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1})
 		check.That(t, errors.As(err, &refused) && *refused == want, "%+v, want %+v", err, want)
 		check.Is(t, outcomes(t, send(t, p, numbered("a", 2), numbered("a", 3))), "advanced advanced")
-	})
-}
-
-// TestPartlyUnknown: messages whose fate is unknown go again before those behind them, and nothing
-// else does.
-func TestPartlyUnknown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &api{each: func(n int, m message) string {
-			if n == 0 && *m.Seq == 2 {
-				return `{"status":503,"detail":"busy"}`
-			}
-			return `{"status":200,"outcome":"advanced"}`
-		}}
-		p := newProducer(t, a, nil)
-		futures := send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3), numbered("b", 1))
-		bubble.Sleep(11 * time.Millisecond)
-		futures = append(futures, send(t, p, numbered("a", 4), numbered("b", 2))...)
-		outcomes(t, futures)
-		want(t, a, "a1 a2 a3 b1", "b2", "a2 a4")
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -59,7 +58,6 @@ func TestStore(t *testing.T) {
 			{"sums", testSums},
 			{"tags", testTags},
 			{"no chain", testNoChain},
-			{"racing ends", testRacingEnds},
 			{"ended context", testEndedContext},
 		} {
 			t.Run(c.name, func(t *testing.T) { c.test(t, s) })
@@ -216,36 +214,6 @@ func testNoChain(t *testing.T, s *xorack.Store) {
 	check.Get2(s.Settle(t.Context(), newStamped("none a"), at))
 	check.Get2(s.Postpone(t.Context(), "none a", inc, at, at))
 	same(t, "still none", standing(t, s, "none a"), xorack.Chain{})
-}
-
-// testRacingEnds lets many end one chain at once: one of them changes it.
-func testRacingEnds(t *testing.T, s *xorack.Store) {
-	create(t, s, newChain("race"))
-	const racers = 12
-	var wait sync.WaitGroup
-	changed := make([]bool, racers)
-	errs := make([]error, racers)
-	for i := range racers {
-		wait.Go(func() {
-			switch i % 3 {
-			case 0:
-				_, changed[i], errs[i] = s.Apply(t.Context(), work("race", -100, i))
-			case 1:
-				_, changed[i], errs[i] = fail(t, s, "race", i)
-			case 2:
-				_, changed[i], errs[i] = timeOut(t, s, "race", at.Add(time.Hour))
-			}
-		})
-	}
-	wait.Wait()
-	winners := 0
-	for i := range racers {
-		check.OK(t, errs[i])
-		if changed[i] {
-			winners++
-		}
-	}
-	same(t, "ends", winners, 1)
 }
 
 func testEndedContext(t *testing.T, s *xorack.Store) {

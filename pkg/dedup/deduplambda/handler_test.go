@@ -452,19 +452,6 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 	}
 }
 
-// TestHTTPContextEnds: a request whose time is over before the table answers may be repeated.
-func TestHTTPContextEnds(t *testing.T) {
-	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(),
-		&dedup.Options[string, deduplambda.Response]{Lease: time.Minute}),
-		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-			t.Error("the handler ran")
-			return events.APIGatewayV2HTTPResponse{}, nil
-		}, nil)
-	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
-	defer cancel()
-	check.Is(t, check.Get(h(ctx, post("k", "/", ""))).StatusCode, http.StatusServiceUnavailable)
-}
-
 // TestForgottenWhateverOnErrorSays: a response of 500 and more is never remembered. OnError is
 // asked for the handler's errors.
 func TestForgottenWhateverOnErrorSays(t *testing.T) {

@@ -65,12 +65,10 @@ func TestArchive(t *testing.T) {
 	// 1,000 messages out of order, the first of which is about to expire, and no bucket.
 	const last = 1000
 	soon := time.Now().Add(time.Hour)
-	if _, err := store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
+	check.Get(store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
 		Queue: "orders", Seq: 1, ID: "id 1", Body: []byte(`{"n":1}`), Digest: make([]byte, 16),
 		Op: make([]byte, 8), EnqueuedAt: time.Now(), ExpiresOn: soon,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	order := rand.New(rand.NewPCG(1, 2)).Perm(last - 1)
 	for len(order) > 0 {
 		var group []cursor.Message

@@ -205,9 +205,8 @@ func testInterpreted(t *testing.T, stack, noFunction, noFile string) {
 		check.That(t, event["text"] == "é" && got["root"] == true && got["name"] == stack+"-Echo" &&
 			left > 0 && left <= 30_000, "answer %v", got)
 	}
-	if got := invoke("Echo", `{"nothing":1}`); got != nil {
-		t.Errorf("answer %v, want null", got)
-	}
+	got := invoke("Echo", `{"nothing":1}`)
+	check.That(t, got == nil, "answer %v, want null", got)
 	for _, c := range []struct{ function, event, kind, message string }{
 		{"Echo", `{"fail":"no luck"}`, "TypeError", "no luck"},
 		{"NoFunction", `{}`, "", noFunction},
@@ -215,10 +214,9 @@ func testInterpreted(t *testing.T, stack, noFunction, noFile string) {
 	} {
 		got := invoke(c.function, c.event)
 		kind, _ := got["errorType"].(string)
-		if message, _ := got["errorMessage"].(string); !strings.Contains(message, c.message) ||
-			c.kind != "" && kind != c.kind || kind == "" {
-			t.Errorf("%s of %s: %v", c.event, c.function, got)
-		}
+		message, _ := got["errorMessage"].(string)
+		check.That(t, strings.Contains(message, c.message) && (c.kind == "" || kind == c.kind) &&
+			kind != "", "%s of %s: %v", c.event, c.function, got)
 	}
 }
 

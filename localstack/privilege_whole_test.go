@@ -308,10 +308,8 @@ func keyedQueues(t *testing.T, sorter *cursor.Sorter,
 	t.Helper()
 	kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")
 	for queue, settle := range map[string]time.Duration{"keyed": 0, "keyed-later": time.Second} {
-		if _, err := sorter.Configure(t.Context(), queue,
-			cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(sorter.Configure(t.Context(), queue,
+			cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}))
 		var group []cursor.Message
 		for n := range 2 * queuelog.OrderItemEntries {
 			group = append(group, cursor.Message{KeyParts: []any{n}, Queue: queue, ID: fmt.Sprint(n),

@@ -67,8 +67,7 @@ func TestParseConsumer(t *testing.T) {
 		"a=http:///y":         "must be like http://localhost:8080/orders",
 		"a=app.mjs":           "a: node is not on the PATH, and a function in its language needs it: install Node 20",
 	} {
-		_, err := ParseConsumer(text)
-		check.That(t, err != nil && strings.Contains(err.Error(), want), "%s: error %v", text, err)
+		check.Says(t, check.Err(ParseConsumer(text)), want, text)
 	}
 }
 
@@ -107,10 +106,7 @@ func TestConsumersOfTheStack(t *testing.T) {
 		check.That(t, f.Name+" "+f.Runtime+" "+f.Handler == want && filepath.IsAbs(f.Source),
 			"function %+v, want %s", f, want)
 	}
-	if _, err := consumersEnv(nil, append(all, all[0])); err == nil ||
-		!strings.Contains(err.Error(), "two consumers have the name a") {
-		t.Errorf("a name twice: %v", err)
-	}
+	check.Says(t, check.Err(consumersEnv(nil, append(all, all[0]))), "two consumers have the name a")
 	loaded, err = consumersTemplate(all[1:2])
 	check.That(t, loaded == nil && err == nil, "a URL alone: %v, %v", loaded, err)
 }
@@ -129,10 +125,9 @@ func TestLogOfURL(t *testing.T) {
 		s.stateHandler().ServeHTTP(answer,
 			httptest.NewRequest(http.MethodGet, statePath+"logs?function="+name, nil))
 		var said struct{ Message, Code string }
-		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil ||
-			answer.Code != http.StatusNotFound || said.Message != want || said.Code == "" {
-			t.Errorf("%s: %d, %+v, %v; want %q", name, answer.Code, said, err, want)
-		}
+		err := json.Unmarshal(answer.Body.Bytes(), &said)
+		check.That(t, err == nil && answer.Code == http.StatusNotFound && said.Message == want &&
+			said.Code != "", "%s: %d, %+v, %v; want %q", name, answer.Code, said, err, want)
 	}
 }
 
@@ -154,9 +149,7 @@ func TestNames(t *testing.T) {
 // TestOutsideTheClone: what to do is said where the functions cannot be had.
 func TestOutsideTheClone(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if _, err := (Config{}).ownTemplate(); err == nil || !strings.Contains(err.Error(), "run it inside Streamsort's clone, or with the zips of a release (--zips), or run a release") {
-		t.Error(err)
-	}
+	check.Says(t, check.Err((Config{}).ownTemplate()), "run it inside Streamsort's clone, or with the zips of a release (--zips), or run a release")
 }
 
 // TestLogsAfter: who asks for what is behind the lines that it has gets each once.

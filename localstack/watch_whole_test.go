@@ -79,10 +79,9 @@ func TestWatch(t *testing.T) {
 	replace("package said\n\nconst Text = `\"three\"`\n")
 	await.True(t, "the new program", func() bool { return started("One") == 2 })
 	replace("package said\n\nconst Text = nothing\n")
-	if text := <-failed; !strings.Contains(text, "said.go:3") ||
-		!strings.Contains(text, "undefined: nothing") {
-		t.Errorf("what does not compile says %q", text)
-	}
+	text := <-failed
+	check.That(t, strings.Contains(text, "said.go:3") && strings.Contains(text, "undefined: nothing"),
+		"what does not compile says %q", text)
 	check.Is(t, answer("One"), `"three"`)
 	number, other := started("One"), started("Two")
 	check.That(t, number == 2 && other == 1, "started %d and %d times", number, other)

@@ -188,10 +188,8 @@ func TestWebhooks(t *testing.T) {
 		w.keep(name, oldSecret)
 	}
 	secret := map[string]string{"Name": "stripe-Ab12Cd", "SecretString": `["` + oldSecret + `"]`}
-	if err := s.services.JSON(t.Context(), "secretsmanager", "secretsmanager.CreateSecret", secret,
-		&struct{}{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.services.JSON(t.Context(), "secretsmanager", "secretsmanager.CreateSecret", secret,
+		&struct{}{}))
 	await.True(t, "the secret to be asked for again", func() bool {
 		status, _ := w.github(newSecret, one, one.body)
 		return status == 401

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/encoding/cbor"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -197,4 +199,37 @@ func TestDoctorOfSecrets(t *testing.T) {
 			check.That(t, d.worst == c.how, "the worst is %v, want %v:\n%s", d.worst, c.how, &out)
 		})
 	}
+}
+
+// TestWhereTheTablesAre: a server of one's own takes any keys; an endpoint of AWS, such as that of
+// a VPC, takes those of the chain.
+func TestWhereTheTablesAre(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	for name, value := range map[string]string{
+		"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none, "AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": "",
+	} {
+		t.Setenv(name, value)
+	}
+	s := &session{ctx: t.Context(), place: place{Region: "eu-west-2"}}
+	where := func(endpoint, region, key string) {
+		t.Helper()
+		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
+		got, err := s.tables()
+		check.Need(t, err == nil && aws.ToString(got.Endpoint) == endpoint && got.Region == region,
+			"%q: %+v, %v; want region %s", endpoint, got, err, region)
+		if keys, err := got.Credentials.Retrieve(t.Context()); err != nil || keys.AccessKeyID != key {
+			t.Errorf("%q: keys %+v, %v; want %s", endpoint, keys, err, key)
+		}
+	}
+	where("http://127.0.0.1:8000", "us-east-1", "local")
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "https://vpce-1.dynamodb.eu-west-1.vpce.amazonaws.com")
+	got, err := s.tables()
+	check.That(t, err != nil, "without keys: %+v", got)
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_REGION", "eu-west-1")
+	where("https://vpce-1.dynamodb.eu-west-1.vpce.amazonaws.com", "eu-west-2", "id")
+	s.Region = ""
+	where("", "eu-west-1", "id")
 }

@@ -80,8 +80,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 		"exit code %d, %s", code, errOut)
 	files, err := os.ReadDir(".")
 	check.That(t, err == nil && len(files) == 1, "files %v, %v", files, err)
-	if _, errOut, code := prints(t, "init", "cobol"); code != exitUsage ||
-		!strings.Contains(errOut, "must be one of") {
-		t.Errorf("exit code %d, %s", code, errOut)
-	}
+	_, errOut, code = prints(t, "init", "cobol")
+	check.That(t, code == exitUsage && strings.Contains(errOut, "must be one of"), "exit code %d, %s",
+		code, errOut)
 }

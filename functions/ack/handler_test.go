@@ -381,9 +381,8 @@ func TestStream(t *testing.T) {
 		"inc":{"B":%q},"n":{"N":"0"},"edges":{"N":"1"},"created":{"N":"%d"},"seen":{"N":"%d"},"due":{"N":"%d"},"dueShard":{"N":"3"}}}}]}`,
 		mustJSON(c.Incarnation[:]), c.Created.UnixMilli(), c.Seen.UnixMilli(), c.Due.UnixMilli())
 	s.Invoke(image)
-	if c, _ := s.store.Chain(t.Context(), "t"); !c.Sealed() {
-		t.Errorf("%+v", c)
-	}
+	c, _ = s.store.Chain(t.Context(), "t")
+	check.That(t, c.Sealed(), "%+v", c)
 	check.That(t, strings.Contains(s.logs.String(), `"ChainsDone":1`), "metrics: %s", s.logs.String())
 }
 

@@ -69,15 +69,11 @@ func TestStrict(t *testing.T) {
 	var got struct {
 		Item struct{ N struct{ N string } }
 	}
-	if err := s.JSON(ctx, "dynamodb", "DynamoDB_20120810.PutItem",
-		map[string]any{"TableName": "orders", "Item": item}, &got); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.JSON(ctx, "dynamodb", "DynamoDB_20120810.GetItem",
-		map[string]any{"TableName": "orders", "Key": map[string]any{"k": item["k"]}}, &got); err != nil ||
-		got.Item.N.N != largest {
-		t.Errorf("%s came back, %v", got.Item.N.N, err)
-	}
+	check.OK(t, s.JSON(ctx, "dynamodb", "DynamoDB_20120810.PutItem",
+		map[string]any{"TableName": "orders", "Item": item}, &got))
+	err = s.JSON(ctx, "dynamodb", "DynamoDB_20120810.GetItem",
+		map[string]any{"TableName": "orders", "Key": map[string]any{"k": item["k"]}}, &got)
+	check.That(t, err == nil && got.Item.N.N == largest, "%s came back, %v", got.Item.N.N, err)
 
 	response, err := s.Client().Post(s.Endpoint, "application/x-amz-json-1.0", strings.NewReader("{}"))
 	check.OK(t, err)

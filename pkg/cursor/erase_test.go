@@ -71,9 +71,8 @@ func TestErasedTakesNothing(t *testing.T) {
 	refusesErased(t, "place", warm.Steps().Place(t.Context(), staged[0]).Err)
 	refusesErased(t, "stage",
 		check.Err(cold.Steps().Stage(t.Context(), cursor.KindArrival, in("new").put()...)))
-	if c, err := cold.Steps().ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
-		t.Errorf("%+v, %v", c, err)
-	}
+	c, err := cold.Steps().ErasureOf(t.Context(), "q")
+	check.That(t, err == nil && c.Erased(), "%+v, %v", c, err)
 }
 
 // TestErasing: everything goes, also what is stored late, and a stub stays.

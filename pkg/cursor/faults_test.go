@@ -313,14 +313,12 @@ func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
 func TestArrivalsThatJustCameAreThere(t *testing.T) {
 	b := newBehind(t, cursor.Options{}, nil)
 	b.fill("a", 100)
-	if head, found, err := b.sorter.Steps().Oldest(t.Context(), "q"); err != nil || !found ||
-		head.Seq != 1 {
-		t.Errorf("the oldest is %+v, %v, %v; want 1", head, found, err)
-	}
+	head, found, err := b.sorter.Steps().Oldest(t.Context(), "q")
+	check.That(t, err == nil && found && head.Seq == 1, "the oldest is %+v, %v, %v; want 1", head,
+		found, err)
 	for _, upTo := range []int64{100, 30} {
-		if kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", 0, upTo); err != nil ||
-			kept.To != 0 || kept.More {
-			t.Errorf("back from %d: %+v, %v; want all", upTo, kept, err)
-		}
+		kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", 0, upTo)
+		check.That(t, err == nil && kept.To == 0 && !kept.More, "back from %d: %+v, %v; want all", upTo,
+			kept, err)
 	}
 }

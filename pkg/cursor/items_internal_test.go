@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,50 +23,6 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/stream"
 )
-
-// TestPrintsAreOfAllBehindPrintsFrom: however many seqs the places take, and however often the tail
-// is trimmed, an entry whose place has left the tail is never said to be without one, by whatever
-// position before its place.
-func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
-	for seed := range uint64(500) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		most := []int{1, 2, 30, maxArrivalMessages}[random.IntN(4)]
-		settings := DefaultSettings()
-		settings.Kind, settings.First = KindArrival, random.Int64N(2)*random.Int64N(1<<40)
-		c := newCursor("q", settings, time.Time{})
-		var left []place
-		for range 1 + random.IntN(8) {
-			for n := queuelog.OrderItemEntries +
-				random.IntN(queuelog.MaxTail-queuelog.OrderItemEntries+1) - c.Tail.Len(); n > 0; n-- {
-				e := queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint(random.Uint64())),
-					Count: 1 + random.IntN(most), Seen: queuelog.ShortSeen(c.Position)}
-				c.Tail, c.Position = c.Tail+queuelog.NewTail(e), c.Position+int64(e.Count)
-			}
-			first, _ := c.Tail.First(queuelog.OrderItemEntries)
-			for p := range placesOf(first, c.TailFrom) {
-				left = append(left, p)
-			}
-			c = c.trimmed(queuelog.OrderItemEntries)
-			err := c.checkFingerprints()
-			check.Need(t, err == nil, "seed %d: %v", seed, err)
-			for _, p := range left {
-				for _, seen := range []int64{p.seqs.From, max(c.FingerprintsFrom, p.seqs.From-1),
-					c.FingerprintsFrom, p.seqs.From - 1000} {
-					check.Need(t, seen > p.seqs.From || !c.without(p.Entry, seen),
-						"seed %d: the place of the seqs %v is overlooked by one that has seen %d, before a tail from %d with fingerprints from %d",
-						seed, p.seqs, seen, c.TailFrom, c.FingerprintsFrom)
-				}
-			}
-			// What comes later has no print, so the last 24 places are none of its.
-			if e := (queuelog.Entry{Key: "0123456789", Count: 1}); c.Fingerprints.len() > maxFingerprints ||
-				!c.Fingerprints.mayHave(e) &&
-					!c.without(e, left[len(left)-queuelog.OrderItemEntries].seqs.From) {
-				t.Fatalf("seed %d: %d fingerprints from %d say nothing of the last order item, before %d", seed,
-					c.Fingerprints.len(), c.FingerprintsFrom, c.TailFrom)
-			}
-		}
-	}
-}
 
 // TestDamagedPrintsAreRefused: where fingerprints are missing, a place would be given twice.
 func TestDamagedPrintsAreRefused(t *testing.T) {
@@ -102,8 +57,7 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 		}
 		maps.Copy(it, change)
 		c, err := decodeCursor(it.Item(), names)
-		check.That(t, err != nil && strings.Contains(err.Error(), `"prints`),
-			"%s: %+v, %v; want an error of the prints", name, c, err)
+		check.Says(t, err, `"prints`, name, c)
 	}
 }
 
@@ -136,10 +90,8 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	} {
 		it := encodeOrderItem(queuelog.OrderItem{Queue: "q", Last: 1000,
 			Entries: queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("a"), Count: 1})}, names)
-		if _, err := decodeOrderItem(it.Merge(ddb.Fields{attrEntries: entries}.Item()),
-			names); err == nil {
-			t.Errorf("an order item with %s: no error", name)
-		}
+		_, err := decodeOrderItem(it.Merge(ddb.Fields{attrEntries: entries}.Item()), names)
+		check.That(t, err != nil, "an order item with %s: no error", name)
 	}
 }
 
@@ -156,8 +108,7 @@ func TestDamagedKeyedCursorsAreRefused(t *testing.T) {
 		}
 		delete(others, name)
 		c, err := decodeCursor(others.Item(), names)
-		check.That(t, err != nil && strings.Contains(err.Error(), `"`+string(name)+`"`),
-			"without %s: %+v, %v; want an error of it", name, c, err)
+		check.Says(t, err, `"`+string(name)+`"`, name, c)
 	}
 }
 

@@ -61,10 +61,8 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	b.fill("a", 10)
 	ahead := arrival("ahead")
 	b.engine = noAllocations(b.tables)
-	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), ahead); !errors.Is(err,
-		errNoAllocations) {
-		t.Fatal(err)
-	}
+	_, err := appendTo(t.Context(), b.process(cursor.Options{}), ahead)
+	check.Need(t, errors.Is(err, errNoAllocations), "%v", err)
 	stored, _, err := b.memory.Inside().Arrivals(t.Context(),
 		queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{sortkey.HashOf("ahead")}})
 	check.Need(t, err == nil && len(stored) == 1, "%v, %v", stored, err)
@@ -72,10 +70,9 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	restored.fill("other", 4)
 	check.Get(restored.memory.Inside().PutArrival(t.Context(), stored[0]))
 	for range 2 {
-		if r, err := restored.appendPatiently(ahead); err == nil ||
-			!strings.Contains(err.Error(), "the position is 4") {
-			t.Errorf("%+v, error %v; want one that names the position", r, err)
-		}
+		r, err := restored.appendPatiently(ahead)
+		check.That(t, err != nil && strings.Contains(err.Error(), "the position is 4"),
+			"%+v, error %v; want one that names the position", r, err)
 	}
 	// The others of its call are not held up.
 	results, err := appendGroup(t.Context(), restored.process(cursor.Options{}),

@@ -150,10 +150,9 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 				"%+v, %v, %d failures; want it again: %v", response, err, failed, c.again)
 			b.engine = b.tables
 			if !c.again {
-				if _, err := b.process(cursor.Options{}).Steps().Heal(t.Context(), "q"); err != nil ||
-					b.status().Position != 1 {
-					t.Errorf("%+v, %v; want it healed without its record", b.status(), err)
-				}
+				_, err := b.process(cursor.Options{}).Steps().Heal(t.Context(), "q")
+				check.That(t, err == nil && b.status().Position == 1,
+					"%+v, %v; want it healed without its record", b.status(), err)
 			}
 		})
 	}
@@ -284,10 +283,8 @@ func TestMoved(t *testing.T) {
 	put(cursor.Message{Queue: "n", Seq: 3}, cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "1"},
 		cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "2"})
 	expect("several", "n 3", "a 2")
-	if r := other.Put(t.Context(),
-		cursor.Message{Queue: "n", Seq: 4})[0]; r.Outcome != cursor.Advanced {
-		t.Fatal(r)
-	}
+	r := other.Put(t.Context(), cursor.Message{Queue: "n", Seq: 4})[0]
+	check.Need(t, r.Outcome == cursor.Advanced, "%v", r)
 	put(cursor.Message{Queue: "n", Seq: 4})
 	expect("what another has moved")
 	put(cursor.Message{Queue: "a", Seq: 3}, cursor.Message{Queue: "a", Seq: 4})

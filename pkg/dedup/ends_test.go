@@ -32,7 +32,7 @@ func TestErrorsByTheirClass(t *testing.T) {
 	check.That(t, out.Value == "up" && out.Attempt == 2, "after an error that is forgotten: %+v", out)
 	check.Fails(t, check.Err(d.Once(t.Context(), "b", failsWith(errNoAccount))), errNoAccount)
 	_, err := d.Once(t.Context(), "b", never(t))
-	check.That(t, as[*dedup.RememberedError](t, err).Message == errNoAccount.Error(),
+	check.That(t, check.As[*dedup.RememberedError](t, err).Message == errNoAccount.Error(),
 		"remembered %q", err)
 	attempt := check.Get(d.TryStart(t.Context(), "c")).Attempt
 	check.OK(t, attempt.Fail(t.Context(), errNoAccount))
@@ -51,7 +51,7 @@ func TestQuarantineAndRepair(t *testing.T) {
 		check.Fails(t, check.Err(d.Once(t.Context(), "a", failsWith(errDown))), errDown)
 	}
 	_, err := d.Once(t.Context(), "a", never(t))
-	q := as[*dedup.QuarantinedError](t, err)
+	q := check.As[*dedup.QuarantinedError](t, err)
 	check.That(t, q.Attempts == 2 && q.Last == "down", "%+v", q)
 	_, _ = d.Once(t.Context(), "b", failsWith(errDown))
 	running := check.Get(d.TryStart(t.Context(), "c")).Attempt
@@ -82,11 +82,11 @@ func TestQuarantineAndRepair(t *testing.T) {
 	check.That(t, r.By == "ada" && r.Reason == audit.Reason && !r.At.IsZero(), "audit %+v", r)
 	out := check.Get(d.Once(t.Context(), "a", returns("again", &ran)))
 	check.That(t, out.Value == "again" && out.Attempt == 1, "%+v", out)
-	isA[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))
+	check.As[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))
 	audit.Force = true
 	released = check.Get(d.Release(t.Context(), "c", audit))
 	check.That(t, released, "not released by force")
-	isA[*dedup.LostError](t, running.Complete(t.Context(), "late"))
+	check.As[*dedup.LostError](t, running.Complete(t.Context(), "late"))
 	for _, id := range []string{"a", "nobody"} {
 		changed := check.Get(d.Release(t.Context(), id, audit))
 		check.That(t, !changed, "%q was released", id)
@@ -125,11 +125,10 @@ func TestInvalidate(t *testing.T) {
 		d := process(t, store, &options{CacheSize: 10, Lease: time.Minute})
 		check.That(t, !check.Get(d.Invalidate(t.Context(), "a")), "there was nothing")
 		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
-		isA[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
+		check.As[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
 		check.OK(t, attempt.Complete(t.Context(), incompressible(5000)))
 		check.That(t, check.Get(d.Invalidate(t.Context(), "a")) &&
-			!check.Get(d.Invalidate(t.Context(), "a")),
-			"want true, then false")
+			!check.Get(d.Invalidate(t.Context(), "a")), "want true, then false")
 		out := check.Get(d.Once(t.Context(), "a", returns("2", &ran)))
 		check.That(t, !out.Replayed && out.Attempt == 1, "%+v", out)
 		check.Get(d.TryStart(t.Context(), "b"))
@@ -148,7 +147,7 @@ func TestPayload(t *testing.T) {
 		}
 		for _, other := range [][][]byte{{[]byte("900"), []byte("EUR")}, {[]byte("100EUR")},
 			{[]byte("100"), []byte("EUR"), nil}} {
-			isA[*dedup.PayloadMismatchError](t, check.Err(d.Once(t.Context(), "a", never(t), other...)))
+			check.As[*dedup.PayloadMismatchError](t, check.Err(d.Once(t.Context(), "a", never(t), other...)))
 		}
 	}
 	d := process(t, store, nil)
@@ -156,7 +155,7 @@ func TestPayload(t *testing.T) {
 	check.Is(t, check.Get(d.Once(t.Context(), "b", never(t), []byte("any"))).Value, "1")
 	check.Get(d.TryStart(t.Context(), "c", []byte("one")))
 	_, err := process(t, store, nil).TryStart(t.Context(), "c", []byte("two"))
-	isA[*dedup.PayloadMismatchError](t, err)
+	check.As[*dedup.PayloadMismatchError](t, err)
 }
 
 // incompressible is a text of n bytes that zstd cannot make much shorter.

@@ -40,9 +40,8 @@ func TestFigures(t *testing.T) {
 		}, []byte("payload")))
 	}
 	fails := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
-		if _, err := d.Once(t.Context(), id, failsWith(errDown)); !errors.Is(err, errDown) {
-			t.Fatal(err)
-		}
+		_, err := d.Once(t.Context(), id, failsWith(errDown))
+		check.Need(t, errors.Is(err, errDown), "%v", err)
 	}
 	started := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 		check.Get(d.TryStart(t.Context(), id))
@@ -74,12 +73,12 @@ func TestFigures(t *testing.T) {
 		{"held, without a wait", options{Wait: dedup.NoWait}, started,
 			func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 				_, err := d.Once(t.Context(), id, never(t))
-				isA[*dedup.StillRunningError](t, err)
+				check.As[*dedup.StillRunningError](t, err)
 			}, figure{0, 1, 0, 0.5}},
 		{"quarantined", options{MaxAttempts: 1}, fails,
 			func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 				_, err := d.Once(t.Context(), id, never(t))
-				isA[*dedup.QuarantinedError](t, err)
+				check.As[*dedup.QuarantinedError](t, err)
 			}, figure{1, 1, 1, 0.5}},
 		{"invalidate", options{}, small, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 			check.Get(d.Invalidate(t.Context(), id))
@@ -234,7 +233,7 @@ func TestAHeldIDIsADuplicate(t *testing.T) {
 	for _, want := range []int{1, 0, 0} {
 		metered.Take()
 		_, err := d.Once(t.Context(), "a", never(t))
-		isA[*dedup.StillRunningError](t, err)
+		check.As[*dedup.StillRunningError](t, err)
 		check.Is(t, metered.Take().Writes, want)
 	}
 }

@@ -62,7 +62,8 @@ func TestEventsLogAndSpans(t *testing.T) {
 		expect("fails", "new 1", "failed 1")
 		zombie := check.Get(d.TryStart(t.Context(), "b")).Attempt
 		expect("taken over", "taken over 2", "new 2")
-		isA[*dedup.StillRunningError](t, check.Err(process(t, store, o).Once(t.Context(), "b", never(t))))
+		_, err := process(t, store, o).Once(t.Context(), "b", never(t))
+		check.As[*dedup.StillRunningError](t, err)
 		expect("held", "looked 2", "looked 2", "still running 2")
 		bubble.Sleep(time.Minute)
 		_, _ = d.Once(t.Context(), "b", never(t))

@@ -325,18 +325,16 @@ func TestCloseGivesBack(t *testing.T) {
 		futures = append(futures, send(t, p, large, large)...)
 		began := time.Now()
 		go func() {
-			if _, err := p.Send(t.Context(), large); !errors.Is(err, producer.ErrClosed) ||
-				time.Since(began) > 0 {
-				t.Errorf("who waits for room: %v after %v", err, time.Since(began))
-			}
+			_, err := p.Send(t.Context(), large)
+			check.That(t, errors.Is(err, producer.ErrClosed) && time.Since(began) <= 0,
+				"who waits for room: %v after %v", err, time.Since(began))
 		}()
 		synctest.Wait()
 		over, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if err := p.Close(over); !errors.Is(err, context.DeadlineExceeded) ||
-			time.Since(began) != 2*time.Second {
-			t.Errorf("close: %v after %v", err, time.Since(began))
-		}
+		err := p.Close(over)
+		check.That(t, errors.Is(err, context.DeadlineExceeded) && time.Since(began) == 2*time.Second,
+			"close: %v after %v", err, time.Since(began))
 		for i, f := range futures {
 			check.Fails(t, check.Err(f.Wait(t.Context())), producer.ErrClosed, i)
 		}

@@ -35,21 +35,18 @@ func TestOneQueueHangs(t *testing.T) {
 		with := send(t, p, numbered("good", 1))
 		began := time.Now()
 		bubble.Sleep(20 * time.Millisecond)
-		if got, took := outcomes(t, send(t, p, numbered("other", 1))),
-			time.Since(began); got != "advanced" || took > 40*time.Millisecond {
-			t.Errorf("another queue: %s after %v", got, took)
-		}
-		if got, took := outcomes(t, with), time.Since(began); got != "advanced" || took < 2*time.Second ||
-			took > 13*time.Second {
-			t.Errorf("the one with them: %s after %v", got, took)
-		}
+		got, took := outcomes(t, send(t, p, numbered("other", 1))), time.Since(began)
+		check.That(t, got == "advanced" && took <= 40*time.Millisecond, "another queue: %s after %v",
+			got, took)
+		got, took = outcomes(t, with), time.Since(began)
+		check.That(t, got == "advanced" && took >= 2*time.Second && took <= 13*time.Second,
+			"the one with them: %s after %v", got, took)
 		for seq := range int64(50) {
 			began := time.Now()
 			bubble.Sleep(100 * time.Millisecond)
-			if got, took := outcomes(t, send(t, p, numbered("good", 2+seq))),
-				time.Since(began); got != "advanced" || took > 111*time.Millisecond {
-				t.Errorf("message %d of a good queue: %s after %v", seq, got, took)
-			}
+			got, took := outcomes(t, send(t, p, numbered("good", 2+seq))), time.Since(began)
+			check.That(t, got == "advanced" && took <= 111*time.Millisecond,
+				"message %d of a good queue: %s after %v", seq, got, took)
 		}
 		s := p.Stats()
 		check.That(t, s.Troubled == 10 && a.most <= 4 && !a.beside, "%+v, %d requests at once", s, a.most)

@@ -189,11 +189,10 @@ func TestSearch(t *testing.T) {
 		"orders@17": "message?queue=orders&seq=17", "orders@m-1": "message?queue=orders&seq=2001",
 		"orders@k/2": "message?queue=orders&seq=2002", "orders@[1,%22x%22]": "message?queue=orders&seq=2003", "import-7": "chain?tag=import-7",
 	} {
-		if answer := shown(page, "search?q="+asked); answer.Code != http.StatusSeeOther ||
-			answer.Header().Get("Location") != want {
-			t.Errorf("%s: %d leads to %q, not %q\n%s", asked, answer.Code, answer.Header().Get("Location"),
-				want, answer.Body)
-		}
+		answer := shown(page, "search?q="+asked)
+		check.That(t, answer.Code == http.StatusSeeOther && answer.Header().Get("Location") == want,
+			"%s: %d leads to %q, not %q\n%s", asked, answer.Code, answer.Header().Get("Location"), want,
+			answer.Body)
 	}
 	for asked, want := range map[string][]string{
 		"ord":        {`value="ord"`, "names begin with", ">orders<", ">ordinary<"},
@@ -204,12 +203,10 @@ func TestSearch(t *testing.T) {
 		check.Need(t, answer.Code == http.StatusOK, "%s: %d %s", asked, answer.Code, answer.Body)
 		inOrder(t, answer.Body.String(), want...)
 	}
-	if answer := shown(page, "search?q="); answer.Code != http.StatusBadRequest {
-		t.Errorf("nothing is asked for: %d", answer.Code)
-	}
-	if answer := shown(page, "live?of=search&q=ord"); answer.Code != http.StatusBadRequest {
-		t.Errorf("a search is live: %d", answer.Code)
-	}
+	answer := shown(page, "search?q=")
+	check.That(t, answer.Code == http.StatusBadRequest, "nothing is asked for: %d", answer.Code)
+	answer = shown(page, "live?of=search&q=ord")
+	check.That(t, answer.Code == http.StatusBadRequest, "a search is live: %d", answer.Code)
 }
 
 // TestAttempts: a message shows the attempts on it, whose function's log is linked, and a queue why

@@ -131,9 +131,8 @@ func TestBulkOnThePage(t *testing.T) {
 	f, page := bulkPage(t, 3)
 	at := posts(t, page, "look", redrive)
 	shows(t, page, at, "redrive of 3 consumers", "Nothing is done yet", "q&lt;0", `id="start"`)
-	if n := f.begun(); n != 0 {
-		t.Fatalf("%d operations are begun by a dry run", n)
-	}
+	n := f.begun()
+	check.Need(t, n == 0, "%d operations are begun by a dry run", n)
 	id := strings.TrimPrefix(at, "run?")
 	for range 2 { // a form that is sent twice is carried out once
 		check.Is(t, posts(t, page, "start", id), at, "it leads to")
@@ -146,9 +145,8 @@ func TestBulkOnThePage(t *testing.T) {
 	check.That(t, !strings.Contains(body, `id="stop"`) && !strings.Contains(body, `id="go-on"`),
 		"it is over: %s", body)
 	shows(t, page, "bulk", `href="`+at+`"`, "the ledger is back")
-	if n := f.begun(); n != 3 {
-		t.Errorf("%d operations for 3 consumers", n)
-	}
+	n = f.begun()
+	check.That(t, n == 3, "%d operations for 3 consumers", n)
 	left := page.Close()
 	check.That(t, left == nil, "cut short: %v", left)
 }

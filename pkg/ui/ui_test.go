@@ -130,7 +130,6 @@ func TestOptions(t *testing.T) {
 		"url":   {URL: "nowhere"},
 		"Every": {URL: "http://127.0.0.1:1", Every: time.Hour},
 	} {
-		_, err := ui.New(options)
-		check.That(t, err != nil && strings.Contains(err.Error(), want), "%+v: %v", options, err)
+		check.Says(t, check.Err(ui.New(options)), want, options)
 	}
 }

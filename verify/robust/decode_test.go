@@ -45,10 +45,9 @@ func TestOutputOfFIFO(t *testing.T) {
 	}
 	for name, value := range map[string]string{"seq": "x", "token": "", "encoding": "rot13"} {
 		broken := map[string]string{"seq": "7", "token": "3-req", name: value}
-		if _, err := outputOfFIFO(fifoMessage("{}", broken)); err == nil ||
-			!strings.Contains(err.Error(), name) && name != "token" {
-			t.Errorf("%s=%s: error %v", name, value, err)
-		}
+		_, err := outputOfFIFO(fifoMessage("{}", broken))
+		check.That(t, err != nil && (strings.Contains(err.Error(), name) || name == "token"),
+			"%s=%s: error %v", name, value, err)
 	}
 }
 

@@ -71,15 +71,13 @@ func TestLoadDocuments(t *testing.T) {
 			Body json.RawMessage
 			Kind string
 		}
-		if err := json.Unmarshal(m.Document, &document); err != nil || len(document.Body) != 100 ||
-			document.Kind != "arrival" || m.Sums != traffic.SumsOf(document.Body) {
-			t.Errorf("%s: %v", m.Document, err)
-		}
+		err := json.Unmarshal(m.Document, &document)
+		check.That(t, err == nil && len(document.Body) == 100 && document.Kind == "arrival" &&
+			m.Sums == traffic.SumsOf(document.Body), "%s: %v", m.Document, err)
 	}
 	for says, v := range map[string]values{"DISORDER=9": {"DISORDER": 9},
 		"TOGETHER=1": {"DISORDER": 8, "TOGETHER": 1}} {
-		_, err := newLoadTraffic(v)
-		check.That(t, err != nil && strings.Contains(err.Error(), says), "error %v, want %q", err, says)
+		check.Says(t, check.Err(newLoadTraffic(v)), says)
 	}
 }
 

@@ -42,16 +42,15 @@ func TestSettings(t *testing.T) {
 	} {
 		set = map[string]string{c.name: c.value}
 		_, _, err := choose(strings.Fields(c.names), get)
-		check.That(t, err != nil && strings.Contains(err.Error(), c.says), "%+v: error %v", c, err)
+		check.Says(t, err, c.says, c)
 	}
 	set = map[string]string{"SEED": "7", "SUITE": "log"}
 	_, got = check.Get2(choose([]string{"sim"}, get))
 	check.Is(t, len(got[0]), 0, got)
 	var out bytes.Buffer
-	if err := run(t.Context(), nil, get, &out); err != nil ||
-		strings.Count(out.String(), "\n") != 2*len(scenarios) {
-		t.Errorf("%v: %s", err, &out)
-	}
+	err = run(t.Context(), nil, get, &out)
+	check.That(t, err == nil && strings.Count(out.String(), "\n") == 2*len(scenarios), "%v: %s", err,
+		&out)
 }
 
 // TestTemplatesAreThere: the scenarios themselves are whole tests, and run in make check.

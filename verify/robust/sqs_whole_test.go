@@ -88,10 +88,8 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 		return err
 	})
 	check.OK(t, err)
-	if _, err := reader.client.SendMessage(t.Context(),
-		&sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(reader.client.SendMessage(t.Context(),
+		&sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}))
 	said := reader.holds(t.Context())
 	check.That(t, strings.HasSuffix(said, "/once holds 1 messages, and 0 in flight"), "said %s", said)
 	since := time.Now()

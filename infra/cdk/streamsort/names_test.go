@@ -98,8 +98,7 @@ func TestEagerNames(t *testing.T) {
 	all := []Consumer{{Name: "books", Eager: true,
 		Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:books")}}}
 	err = (&Props{Consumers: all}).withDefaults(id).validate(id)
-	check.That(t, err != nil && strings.Contains(err.Error(), "has 65 characters; 64 is the most"),
-		"error %v", err)
+	check.Says(t, err, "has 65 characters; 64 is the most")
 	all[0].Eager = false
 	err = (&Props{Consumers: all}).withDefaults(id).validate(id)
 	check.That(t, err == nil, "%v", err)

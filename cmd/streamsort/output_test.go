@@ -177,8 +177,7 @@ func TestAdvice(t *testing.T) {
 			"%d: %q, want %q", status, got, want)
 	}
 	for _, err := range []error{errors.New("else"), &client.Problem{Status: 404, Code: "no-queue"}} {
-		got := advice(err, "http://127.0.0.1:3000")
-		check.That(t, got == "", "%v: %q", err, got)
+		check.Is(t, advice(err, "http://127.0.0.1:3000"), "", err)
 	}
 }
 

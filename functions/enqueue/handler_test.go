@@ -374,12 +374,6 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 		`"queue":"page","seq":2`)
 	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`,
 		`"body":{"id":"b","x":1}`)
-	s.Want("two under one id", s.with(map[string]string{"X-A": "b"}, query,
-		`{"object":"twins","entry":[{"id":"a"},{"id":"a","x":1},{"id":"a"},{"id":"b"}]}`), 200,
-		`{"status":200,"outcome":"advanced","queue":"twins","seq":1,`,
-		`{"status":409,"outcome":"conflict","queue":"twins","seq":1,`,
-		`{"status":200,"outcome":"duplicate","queue":"twins","seq":1,`,
-		`{"status":200,"outcome":"advanced","queue":"twins","seq":2,`)
 	s.Want("two of one seq",
 		s.post("queue=q&seq=n", `[{"q":"numbers","n":1},{"q":"numbers","n":1,"x":1}]`), 200,
 		`{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)

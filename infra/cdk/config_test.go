@@ -39,8 +39,7 @@ func TestReadProps(t *testing.T) {
 		Architecture: streamsort.AMD64, DeleteDelivered: true, ConsumersFile: "consumers.json",
 		Functions: functions,
 	}
-	diff := cmp.Diff(want, got)
-	check.That(t, diff == "", "(- want, + got)\n%s", diff)
+	check.Is(t, cmp.Diff(want, got), "")
 }
 
 func TestReadPropsErrors(t *testing.T) {

@@ -269,8 +269,7 @@ func TestReleasedByDefault(t *testing.T) {
 			}
 		}
 	}
-	diff := cmp.Diff(texts(want), texts(got))
-	check.That(t, diff == "", "(- the CDK's, + the release's)\n%s", diff)
+	check.Is(t, cmp.Diff(texts(want), texts(got)), "", "- the CDK's, + the release's")
 }
 
 // optionalParameters switch parts of the template on.

@@ -188,16 +188,9 @@ func TestInvokeBySDK(t *testing.T) {
 		_, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(payload)})
 		return err
 	}
-	var notFound *types.ResourceNotFoundException
-	err = invoke("nobody", "{}")
-	check.That(t, errors.As(err, &notFound), "unknown function: %v", err)
-	var throttled *types.TooManyRequestsException
-	err = invoke("closed", "{}")
-	check.That(t, errors.As(err, &throttled), "throttled function: %v", err)
-	var invalid *types.InvalidRequestContentException
-	err = invoke("echo", "{")
-	check.That(t, errors.As(err, &invalid), "broken JSON: %v", err)
-	var tooLarge *types.RequestTooLargeException
-	err = invoke("echo", `"`+strings.Repeat("x", lambda.MaxPayload)+`"`)
-	check.That(t, errors.As(err, &tooLarge), "large payload: %v", err)
+	check.As[*types.ResourceNotFoundException](t, invoke("nobody", "{}"))
+	check.As[*types.TooManyRequestsException](t, invoke("closed", "{}"))
+	check.As[*types.InvalidRequestContentException](t, invoke("echo", "{"))
+	large := `"` + strings.Repeat("x", lambda.MaxPayload) + `"`
+	check.As[*types.RequestTooLargeException](t, invoke("echo", large))
 }

@@ -2,7 +2,6 @@ package template
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -161,8 +160,7 @@ func TestImport(t *testing.T) {
 	doc, err := Parse([]byte(text))
 	check.OK(t, err)
 	_, err = doc.Read(Options{})
-	var missing *MissingImportError
-	check.That(t, errors.As(err, &missing) && missing.Name == "shop-stream", "error = %v", err)
+	check.Is(t, check.As[*MissingImportError](t, err).Name, "shop-stream")
 	got, err := doc.Read(Options{Imports: map[string]string{"shop-stream": "here"}})
 	check.That(t, err == nil && got.Outputs["X"] == "here", "Read = %+v, %v", got, err)
 }

@@ -238,14 +238,11 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 		b := newBench(t, nil)
 		a := arrival("a")
 		c.change(&a)
-		var invalid *cursor.InvalidError
 		refuses(t, name, check.Err(appendTo(t.Context(), b.sorter, a)), c.field)
 		_, err := appendGroup(t.Context(), b.sorter, []request{arrival("good"), a})
-		check.That(t, errors.As(err, &invalid) &&
-			(c.field == "messages" || invalid.Path() == "messages[1]."+c.field),
-			"%s in a group: error %v", name, err)
-		queues := b.queues()
-		check.That(t, len(queues) == 0, "%s: stored something: %v", name, queues)
+		path := check.As[*cursor.InvalidError](t, err).Path()
+		check.That(t, c.field == "messages" || path == "messages[1]."+c.field, "%s: %v", name, err)
+		check.Is(t, len(b.queues()), 0, "something was stored", name)
 	}
 	b := newBench(t, nil)
 	other := arrival("a")

@@ -14,9 +14,8 @@ import (
 // refuses checks that an error says that the queue was erased.
 func refusesErased(t testing.TB, what string, err error) {
 	t.Helper()
-	var wrong *cursor.InvalidError
-	check.That(t, errors.Is(err, cursor.ErrErased) && errors.As(err, &wrong) &&
-		wrong.Field == "queue", "%s: error %v, want that the queue was erased", what, err)
+	check.Fails(t, err, cursor.ErrErased, what)
+	refuses(t, what, err, "queue")
 }
 
 func (b *bench) erase(queue string) cursor.Cursor {

@@ -2,7 +2,6 @@ package cursor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -181,23 +180,19 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		b := newBench(t, nil)
 		bad := body(2)
 		c.change(&bad)
-		var invalid *cursor.InvalidError
 		refuses(t, "put", b.sorter.Put(t.Context(), bad)[0].Err, "messages[0]."+c.field)
 		err := b.sorter.Put(t.Context(), body(1), bad)[0].Err
-		check.That(t, errors.As(err, &invalid) && invalid.Path() == "messages[1]."+c.field,
-			"group: error %v, want one that names messages[1].%s", err, c.field)
-		queues := b.queues()
-		check.That(t, len(queues) == 0, "%s: something was stored: %v", c.field, queues)
+		check.Is(t, check.As[*cursor.InvalidError](t, err).Path(), "messages[1]."+c.field, err)
+		check.Is(t, len(b.queues()), 0, "something was stored", c.field)
 	}
 	b := newBench(t, nil)
 	other := body(1)
 	other.Body = []byte("another")
-	err := b.sorter.Put(t.Context(), body(1), body(2), other)[0].Err
-	var twice *cursor.InvalidError
-	check.That(t, errors.As(err, &twice) && twice.Path() == "messages[2].seq" &&
-		twice.Twin != nil && twice.Twin.Index == 0, "two messages under one seq: error %v", err)
-	queues := b.queues()
-	check.That(t, len(queues) == 0, "two messages under one seq: something was stored: %v", queues)
+	twice := check.As[*cursor.InvalidError](t,
+		b.sorter.Put(t.Context(), body(1), body(2), other)[0].Err)
+	check.That(t, twice.Path() == "messages[2].seq" && twice.Twin != nil && twice.Twin.Index == 0,
+		"two messages under one seq: %v", twice)
+	check.Is(t, len(b.queues()), 0, "something was stored")
 }
 
 func TestParseSeq(t *testing.T) {

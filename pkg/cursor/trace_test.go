@@ -150,9 +150,8 @@ func TestTracesAreValidated(t *testing.T) {
 	for _, trace := range []cursor.Trace{{Parent: "00"}, {State: "a=1"}, {Parent: "01" + parentA[2:]},
 		{Parent: parentA, State: "a"}} {
 		err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Trace: trace})[0].Err
-		var wrong *invalid.Error
-		check.That(t, errors.As(err, &wrong) && strings.HasPrefix(wrong.Field, "trace"),
-			"%+v: %v", trace, err)
+		field := check.As[*invalid.Error](t, err).Field
+		check.That(t, strings.HasPrefix(field, "trace"), "%+v: %v", trace, err)
 	}
 }
 
@@ -164,12 +163,10 @@ func TestTracesCountInAnArrival(t *testing.T) {
 		a.Messages[i].Body = make([]byte, 600)
 		a.Messages[i].Trace = cursor.Trace{Parent: parentA, State: fmt.Sprintf("a=%0250d,b=%0200d", i, i)}
 	}
-	var wrong *invalid.Error
-	err := cursor.Validate(a.put())
-	check.That(t, errors.As(err, &wrong) && wrong.Code == invalid.TooLarge, "each its own: %v", err)
+	wrong := check.As[*invalid.Error](t, cursor.Validate(a.put()))
+	check.Is(t, wrong.Code, invalid.TooLarge, "each its own", wrong)
 	for i := range a.Messages {
 		a.Messages[i].Trace = traceA
 	}
-	err = cursor.Validate(a.put())
-	check.That(t, err == nil, "all the same: %v", err)
+	same(t, "all the same", cursor.Validate(a.put()), nil)
 }

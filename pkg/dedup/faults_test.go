@@ -271,8 +271,7 @@ func TestAnExtensionInDoubt(t *testing.T) {
 		d := process(t, on(t, &deaf{Memory: memory(), after: 1}), nil)
 		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 		check.Fails(t, attempt.Extend(t.Context(), 2*time.Hour), dedup.ErrUnavailable)
-		err := ends(attempt)
-		check.That(t, err == nil, "%s: %v", name, err)
+		check.Is(t, ends(attempt), nil, name)
 	}
 }
 

@@ -3,7 +3,6 @@ package producer_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,16 +31,12 @@ func TestOutcomes(t *testing.T) {
 			futures = append(futures, send(t, p, numbered("a", seq))...)
 		}
 		check.Is(t, outcomes(t, futures), "advanced 409 parked 410 400 waiting dropped")
-		var refused *producer.RefusedError
-		_, err := futures[1].Wait(t.Context())
-		if want := (producer.RefusedError{Status: 409, Outcome: "conflict",
-			Detail: "another"}); !errors.As(err, &refused) || *refused != want {
-			t.Errorf("%+v, want %+v", err, want)
-		}
-		_, err = futures[4].Wait(t.Context())
-		if want := (producer.RefusedError{Status: 400, Code: "missing", Detail: "seq"}); !errors.As(err,
-			&refused) || *refused != want {
-			t.Errorf("%+v, want %+v", err, want)
+		for i, want := range map[int]producer.RefusedError{
+			1: {Status: 409, Outcome: "conflict", Detail: "another"},
+			4: {Status: 400, Code: "missing", Detail: "seq"},
+		} {
+			_, err := futures[i].Wait(t.Context())
+			check.Is(t, *check.As[*producer.RefusedError](t, err), want)
 		}
 		r, _ := futures[5].Wait(t.Context())
 		check.That(t, r.SettlesAt.Year() == 2026, "%+v", r)
@@ -145,10 +140,9 @@ func TestAheadForGood(t *testing.T) {
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1), numbered("a", 3), numbered("b", 1))
 		check.Is(t, outcomes(t, futures[:2]), "advanced 409")
-		var refused *producer.RefusedError
 		_, err := futures[1].Wait(t.Context())
-		want := (producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1})
-		check.That(t, errors.As(err, &refused) && *refused == want, "%+v, want %+v", err, want)
+		want := producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1}
+		check.Is(t, *check.As[*producer.RefusedError](t, err), want)
 		check.Is(t, outcomes(t, send(t, p, numbered("a", 2), numbered("a", 3))), "advanced advanced")
 	})
 }
@@ -329,10 +323,7 @@ func TestLinger(t *testing.T) {
 // TestFullBatch: a full batch does not wait, and a queue's next one waits for its answer.
 func TestFullBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			bubble.Sleep(time.Second)
-			return accept(m)
-		}}
+		a := &api{answer: inASecond}
 		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
 		began := time.Now()
 		for seq := range int64(60) {

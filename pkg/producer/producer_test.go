@@ -123,6 +123,12 @@ func accept(messages []message) (producer.Answer, error) {
 	return say(messages, func(message) string { return `{"status":200,"outcome":"advanced"}` })
 }
 
+// inASecond is an answer that they are, a second later.
+func inASecond(_ context.Context, _ int, messages []message) (producer.Answer, error) {
+	bubble.Sleep(time.Second)
+	return accept(messages)
+}
+
 // say is the answer that has a result for each message.
 func say(messages []message, of func(message) string) (producer.Answer, error) {
 	var results []string
@@ -148,6 +154,13 @@ func newProducer(t *testing.T, a producer.Transport, o *producer.Options) *produ
 
 func numbered(queue string, seq int64) producer.Message {
 	return producer.Message{Queue: queue, Seq: &seq, Body: []byte(`{"n":1}`)}
+}
+
+// large is one of more than 300 KB.
+func large(queue string, seq int64) producer.Message {
+	m := numbered(queue, seq)
+	m.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
+	return m
 }
 
 func send(t *testing.T, p *producer.Producer, messages ...producer.Message) []*producer.Future {
@@ -205,9 +218,8 @@ func TestBadMessages(t *testing.T) {
 		"tracestate":  {Queue: "q", Tracestate: "a=b"},
 	} {
 		_, err := p.Send(t.Context(), m)
-		var wrong *invalid.Error
 		field, _, _ := strings.Cut(field, " ")
-		check.That(t, errors.As(err, &wrong) && wrong.Field == field, "%s: %v", field, err)
+		check.Is(t, check.As[*invalid.Error](t, err).Field, field, err)
 	}
 }
 
@@ -260,17 +272,12 @@ func TestGiveUp(t *testing.T) {
 // gets an error.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			bubble.Sleep(time.Second)
-			return accept(m)
-		}}
+		a := &api{answer: inASecond}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute, MaxBytes: 2 << 20})
 		futures := send(t, p, numbered("a", 1), numbered("b", 1))
-		large := producer.Message{Queue: "a", ID: "x",
-			Body: []byte(`"` + strings.Repeat("x", 340<<10) + `"`)}
-		futures = append(futures, send(t, p, large, large, large)...)
+		futures = append(futures, send(t, p, large("a", 2), large("a", 3), large("a", 4))...)
 		waits := make(chan error)
-		go func() { _, err := p.Send(t.Context(), large); waits <- err }()
+		go func() { _, err := p.Send(t.Context(), large("a", 5)); waits <- err }()
 		synctest.Wait()
 		go func() { waits <- p.Close(t.Context()) }()
 		check.Fails(t, <-waits, producer.ErrClosed)
@@ -284,10 +291,7 @@ func TestClose(t *testing.T) {
 // comes later does not hold it up.
 func TestFlushIsForWhatCameBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			bubble.Sleep(time.Second)
-			return accept(m)
-		}}
+		a := &api{answer: inASecond}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute})
 		send(t, p, numbered("a", 1))
 		began := time.Now()
@@ -318,14 +322,12 @@ func TestCloseGivesBack(t *testing.T) {
 		}}
 		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, GiveUpAfter: time.Second,
 			MinBackOff: time.Hour})
-		large := numbered("hangs", 1)
-		large.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
-		futures := send(t, p, numbered("full", 1), large)
+		futures := send(t, p, numbered("full", 1), large("hangs", 1))
 		bubble.Sleep(100 * time.Millisecond) // they are set aside, and in a request
-		futures = append(futures, send(t, p, large, large)...)
+		futures = append(futures, send(t, p, large("hangs", 2), large("hangs", 3))...)
 		began := time.Now()
 		go func() {
-			_, err := p.Send(t.Context(), large)
+			_, err := p.Send(t.Context(), large("hangs", 4))
 			check.That(t, errors.Is(err, producer.ErrClosed) && time.Since(began) <= 0,
 				"who waits for room: %v after %v", err, time.Since(began))
 		}()

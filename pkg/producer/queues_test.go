@@ -100,10 +100,6 @@ func TestBackPressure(t *testing.T) {
 			return accept(m)
 		}}
 		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, QueueBytes: 1 << 20})
-		body := []byte(`"` + strings.Repeat("x", 300<<10) + `"`)
-		large := func(queue string, seq int64) producer.Message {
-			return producer.Message{Queue: queue, Seq: &seq, Body: body}
-		}
 		stuck := send(t, p, large("stuck", 1), large("stuck", 2), large("stuck", 3))
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -182,17 +178,16 @@ func TestMemoryOfAll(t *testing.T) {
 			}
 		}}
 		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, QueueBytes: 1 << 20})
-		body := []byte(`"` + strings.Repeat("x", 300<<10) + `"`)
-		large := func(queue string) producer.Message { return producer.Message{Queue: queue, Body: body} }
-		send(t, p, large("a"), large("a"), large("a"), large("b"), large("b"), large("b"))
+		send(t, p, large("a", 1), large("a", 2), large("a", 3), large("b", 1), large("b", 2),
+			large("b", 3))
 		for range 3 {
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
-			check.Fails(t, check.Err(p.Send(short, large("c"))), context.DeadlineExceeded)
+			check.Fails(t, check.Err(p.Send(short, large("c", 1))), context.DeadlineExceeded)
 			cancel()
 		}
 		close(open)
 		check.OK(t, p.Flush(t.Context()))
-		check.Is(t, outcomes(t, send(t, p, large("c"), large("c"), large("c"))),
+		check.Is(t, outcomes(t, send(t, p, large("c", 1), large("c", 2), large("c", 3))),
 			"advanced advanced advanced")
 	})
 }

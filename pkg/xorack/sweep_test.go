@@ -56,18 +56,6 @@ func TestSweepTimesOutWithoutProgress(t *testing.T) {
 	check.Is(t, f.sweep(nil).TimedOut, 1)
 }
 
-// TestSweepLooksEverLessOften: a chain that goes on for 30 days is looked at a dozen times before.
-func TestSweepLooksEverLessOften(t *testing.T) {
-	f := newFixture(t)
-	f.create("t", &xorack.CreateOptions{Deadline: xorack.MaxDeadline})
-	looks := 0
-	for f.chain("t").End() == xorack.Open {
-		f.now = f.now.Add(5 * time.Minute)
-		looks += f.sweep(nil).Chains
-	}
-	check.That(t, looks <= 14, "%d looks", looks)
-}
-
 // TestSweepFindsAnEndWhoseRecordWasLost: within twice the time that the chain took, and a quarter
 // of an hour.
 func TestSweepFindsAnEndWhoseRecordWasLost(t *testing.T) {

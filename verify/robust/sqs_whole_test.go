@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -106,9 +105,7 @@ func TestQueueReaderEnds(t *testing.T) {
 		return nil
 	})
 	check.OK(t, err)
-	var missing *types.QueueDoesNotExist
-	err = reader.run(t.Context())
-	check.That(t, errors.As(err, &missing), "error %v", err)
+	check.As[*types.QueueDoesNotExist](t, reader.run(t.Context()))
 	_, err = newQueueReader("", nil)
 	check.That(t, err != nil, "no URL was taken")
 }

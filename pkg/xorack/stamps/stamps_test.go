@@ -139,17 +139,11 @@ func TestStampErrors(t *testing.T) {
 			return err
 		},
 	} {
-		var wrong *invalid.Error
-		err := do()
-		check.That(t, errors.As(err, &wrong) && wrong.Path() == field, "%s: %v", field, err)
+		check.Is(t, check.As[*invalid.Error](t, do()).Path(), field)
 	}
-	var wrong *invalid.Error
-	if _, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil); !errors.As(err,
-		&wrong) || wrong.Field != "stamp" {
-		t.Errorf("a stamp that is too long: %v", err)
-	}
-	err := s.Delete(t.Context(), "")
-	check.That(t, errors.As(err, &wrong), "delete of an empty tag: %v", err)
+	_, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil)
+	check.Is(t, check.As[*invalid.Error](t, err).Field, "stamp", "too long")
+	check.As[*invalid.Error](t, s.Delete(t.Context(), ""))
 	check.Is(t, len(s.table.Items(xorack.Names{}.Tables()[0].Name)), 1)
 
 	// Edges and stamps do not mix.

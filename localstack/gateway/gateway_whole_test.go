@@ -188,9 +188,9 @@ func TestInvokeBySDK(t *testing.T) {
 		_, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(payload)})
 		return err
 	}
-	check.As[*types.ResourceNotFoundException](t, invoke("nobody", "{}"))
-	check.As[*types.TooManyRequestsException](t, invoke("closed", "{}"))
-	check.As[*types.InvalidRequestContentException](t, invoke("echo", "{"))
+	check.IsA[*types.ResourceNotFoundException](t, invoke("nobody", "{}"))
+	check.IsA[*types.TooManyRequestsException](t, invoke("closed", "{}"))
+	check.IsA[*types.InvalidRequestContentException](t, invoke("echo", "{"))
 	large := `"` + strings.Repeat("x", lambda.MaxPayload) + `"`
-	check.As[*types.RequestTooLargeException](t, invoke("echo", large))
+	check.IsA[*types.RequestTooLargeException](t, invoke("echo", large))
 }

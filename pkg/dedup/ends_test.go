@@ -82,11 +82,11 @@ func TestQuarantineAndRepair(t *testing.T) {
 	check.That(t, r.By == "ada" && r.Reason == audit.Reason && !r.At.IsZero(), "audit %+v", r)
 	out := check.Get(d.Once(t.Context(), "a", returns("again", &ran)))
 	check.That(t, out.Value == "again" && out.Attempt == 1, "%+v", out)
-	check.As[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))
+	check.IsA[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))
 	audit.Force = true
 	released = check.Get(d.Release(t.Context(), "c", audit))
 	check.That(t, released, "not released by force")
-	check.As[*dedup.LostError](t, running.Complete(t.Context(), "late"))
+	check.IsA[*dedup.LostError](t, running.Complete(t.Context(), "late"))
 	for _, id := range []string{"a", "nobody"} {
 		changed := check.Get(d.Release(t.Context(), id, audit))
 		check.That(t, !changed, "%q was released", id)
@@ -125,7 +125,7 @@ func TestInvalidate(t *testing.T) {
 		d := process(t, store, &options{CacheSize: 10, Lease: time.Minute})
 		check.That(t, !check.Get(d.Invalidate(t.Context(), "a")), "there was nothing")
 		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
-		check.As[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
+		check.IsA[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
 		check.OK(t, attempt.Complete(t.Context(), incompressible(5000)))
 		check.That(t, check.Get(d.Invalidate(t.Context(), "a")) &&
 			!check.Get(d.Invalidate(t.Context(), "a")), "want true, then false")
@@ -147,7 +147,7 @@ func TestPayload(t *testing.T) {
 		}
 		for _, other := range [][][]byte{{[]byte("900"), []byte("EUR")}, {[]byte("100EUR")},
 			{[]byte("100"), []byte("EUR"), nil}} {
-			check.As[*dedup.PayloadMismatchError](t, check.Err(d.Once(t.Context(), "a", never(t), other...)))
+			check.IsA[*dedup.PayloadMismatchError](t, check.Err(d.Once(t.Context(), "a", never(t), other...)))
 		}
 	}
 	d := process(t, store, nil)
@@ -155,7 +155,7 @@ func TestPayload(t *testing.T) {
 	check.Is(t, check.Get(d.Once(t.Context(), "b", never(t), []byte("any"))).Value, "1")
 	check.Get(d.TryStart(t.Context(), "c", []byte("one")))
 	_, err := process(t, store, nil).TryStart(t.Context(), "c", []byte("two"))
-	check.As[*dedup.PayloadMismatchError](t, err)
+	check.IsA[*dedup.PayloadMismatchError](t, err)
 }
 
 // incompressible is a text of n bytes that zstd cannot make much shorter.
@@ -266,16 +266,12 @@ func TestResultTooLargeToUnpack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it may take longer than a lease
 		d := process(t, dedup.NewMemory(), nil)
 		large := strings.Repeat("x", 64<<20)
-		check.Is(t, len(check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) {
-			return large, nil
-		})).Value), len(large))
+		check.Is(t, len(check.Get(d.Once(t.Context(), "a", answers(large))).Value), len(large))
 		out := check.Get(d.Once(t.Context(), "a", never(t)))
 		check.That(t, out.Omitted && out.Replayed, "omitted %v, replayed %v", out.Omitted, out.Replayed)
 		fits := large[:64<<20-2] // and its quotes
 		for range 2 {
-			out := check.Get(d.Once(t.Context(), "b", func(context.Context) (string, error) {
-				return fits, nil
-			}))
+			out := check.Get(d.Once(t.Context(), "b", answers(fits)))
 			check.That(t, out.Value == fits, "%d bytes, omitted %v", len(out.Value), out.Omitted)
 		}
 	})

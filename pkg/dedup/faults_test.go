@@ -97,22 +97,18 @@ func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 func TestNotRemembered(t *testing.T) {
 	h := newHurt(t)
 	h.table.Fail(3, ddbtest.Refused)
-	out, err := h.d.Once(t.Context(), "a", func(context.Context) (string, error) {
-		return "value", nil
-	})
-	if check.As[*dedup.NotRememberedError](t, err); out.Value != "value" ||
-		!errors.Is(err, dedup.ErrUnavailable) {
-		t.Errorf("%+v, %v", out, err)
-	}
+	out, err := h.d.Once(t.Context(), "a", answers("value"))
+	check.IsA[*dedup.NotRememberedError](t, err)
+	check.Fails(t, err, dedup.ErrUnavailable)
+	check.Is(t, out.Value, "value")
 	h.table.Fail(3, ddbtest.Refused)
-	done, err := dedup.Each(t.Context(), h.d, []string{"c"}, func(s string) (string, error) {
-		return s, nil
-	},
+	done, err := dedup.Each(t.Context(), h.d, []string{"c"},
+		func(s string) (string, error) { return s, nil },
 		func(context.Context, string) (string, error) { return "value", nil })
 	check.That(t, done == 1 && err == nil, "%d of a batch done, %v; want 1", done, err)
 	attempt := check.Get(h.d.TryStart(t.Context(), "b")).Attempt
 	h.table.Fail(1, ddbtest.Lost)
-	check.As[*dedup.NotRememberedError](t, attempt.Complete(t.Context(), "value"))
+	check.IsA[*dedup.NotRememberedError](t, attempt.Complete(t.Context(), "value"))
 	check.OK(t, attempt.Complete(t.Context(), "another"))
 	check.Is(t, check.Get(h.d.Once(t.Context(), "b", never(t))).Value, "value")
 }
@@ -234,7 +230,7 @@ func TestALateRepeatKeepsItsResult(t *testing.T) {
 			value := random(1)
 			for err := start.Attempt.Complete(t.Context(),
 				value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
-				check.As[*dedup.NotRememberedError](t, err)
+				check.IsA[*dedup.NotRememberedError](t, err)
 				now = now.Add(2 * time.Hour)
 			}
 			entry := check.Get(d.Status(t.Context(), "x"))

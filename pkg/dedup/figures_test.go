@@ -32,7 +32,7 @@ func TestFigures(t *testing.T) {
 		}, []byte("payload")))
 	}
 	big := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
-		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) { return large, nil }))
+		check.Get(d.Once(t.Context(), id, answers(large)))
 	}
 	medium := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) {
@@ -73,12 +73,12 @@ func TestFigures(t *testing.T) {
 		{"held, without a wait", options{Wait: dedup.NoWait}, started,
 			func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 				_, err := d.Once(t.Context(), id, never(t))
-				check.As[*dedup.StillRunningError](t, err)
+				check.IsA[*dedup.StillRunningError](t, err)
 			}, figure{0, 1, 0, 0.5}},
 		{"quarantined", options{MaxAttempts: 1}, fails,
 			func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 				_, err := d.Once(t.Context(), id, never(t))
-				check.As[*dedup.QuarantinedError](t, err)
+				check.IsA[*dedup.QuarantinedError](t, err)
 			}, figure{1, 1, 1, 0.5}},
 		{"invalidate", options{}, small, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 			check.Get(d.Invalidate(t.Context(), id))
@@ -233,7 +233,7 @@ func TestAHeldIDIsADuplicate(t *testing.T) {
 	for _, want := range []int{1, 0, 0} {
 		metered.Take()
 		_, err := d.Once(t.Context(), "a", never(t))
-		check.As[*dedup.StillRunningError](t, err)
+		check.IsA[*dedup.StillRunningError](t, err)
 		check.Is(t, metered.Take().Writes, want)
 	}
 }

@@ -49,14 +49,12 @@ func TestInvalidIDs(t *testing.T) {
 		"no UTF-8": "\xff"} {
 		_, err := d.Once(t.Context(), id, never(t))
 		check.That(t, check.As[*dedup.InvalidError](t, err).Field == "id", "%s: %v", name, err)
-		check.As[*dedup.InvalidError](t, check.Err(d.TryStart(t.Context(), id)))
-		check.As[*dedup.InvalidError](t, check.Err(d.Invalidate(t.Context(), id)))
+		check.IsA[*dedup.InvalidError](t, check.Err(d.TryStart(t.Context(), id)))
+		check.IsA[*dedup.InvalidError](t, check.Err(d.Invalidate(t.Context(), id)))
 	}
-	check.Get(d.Once(t.Context(), strings.Repeat("x", 1024), func(context.Context) (string, error) {
-		return "", nil
-	}))
+	check.Get(d.Once(t.Context(), strings.Repeat("x", 1024), answers("")))
 	bad := check.Get(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
-	check.As[*dedup.InvalidError](t, check.Err(bad.Once(t.Context(), nil, never(t))))
+	check.IsA[*dedup.InvalidError](t, check.Err(bad.Once(t.Context(), nil, never(t))))
 	for field, audit := range map[string]dedup.Audit{"by": {Reason: "x"}, "reason": {By: "x"}} {
 		_, err := d.Release(t.Context(), "a", audit)
 		check.That(t, check.As[*dedup.InvalidError](t, err).Field == field, "%+v: %v", audit, err)
@@ -84,9 +82,7 @@ func TestResultThatDoesNotEncode(t *testing.T) {
 func TestResultThatDoesNotDecode(t *testing.T) {
 	store := dedup.NewMemory()
 	texts := process(t, store, nil)
-	check.Get(texts.Once(t.Context(), "a", func(context.Context) (string, error) {
-		return "text", nil
-	}))
+	check.Get(texts.Once(t.Context(), "a", answers("text")))
 	numbers := check.Get(dedup.New[string, int](store, "payments", nil))
 	_, err := numbers.Once(t.Context(), "a", func(context.Context) (int, error) {
 		t.Error("the effect ran")
@@ -160,7 +156,7 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 	}
 	found := 0
 	for _, err := range d.List(t.Context()) {
-		check.As[*dedup.RowError](t, err)
+		check.IsA[*dedup.RowError](t, err)
 		found++
 	}
 	check.That(t, found == len(broken), "listed %d broken rows, want %d", found, len(broken))
@@ -346,7 +342,7 @@ func TestHookThatPanics(t *testing.T) {
 		began := time.Now()
 		errs := make(chan error, 1)
 		go func() {
-			out, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "2", nil })
+			out, err := d.Once(t.Context(), "a", answers("2"))
 			check.That(t, out.Attempt == 2, "%+v", out)
 			errs <- err
 		}()

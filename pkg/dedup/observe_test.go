@@ -63,7 +63,7 @@ func TestEventsLogAndSpans(t *testing.T) {
 		zombie := check.Get(d.TryStart(t.Context(), "b")).Attempt
 		expect("taken over", "taken over 2", "new 2")
 		_, err := process(t, store, o).Once(t.Context(), "b", never(t))
-		check.As[*dedup.StillRunningError](t, err)
+		check.IsA[*dedup.StillRunningError](t, err)
 		expect("held", "looked 2", "looked 2", "still running 2")
 		bubble.Sleep(time.Minute)
 		_, _ = d.Once(t.Context(), "b", never(t))
@@ -109,7 +109,5 @@ func TestTraceWithoutEnd(t *testing.T) {
 			return ctx, nil
 		},
 	})
-	check.Is(t, check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) {
-		return "x", nil
-	})).Value, "x")
+	check.Is(t, check.Get(d.Once(t.Context(), "a", answers("x"))).Value, "x")
 }

@@ -88,15 +88,13 @@ func TestWaiterNeverRuns(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		_, err := process(t, store, &options{Lease: lease}).Once(ctx, "a", never(t))
-		if check.As[*dedup.StillRunningError](t, err); time.Since(began) != 2500*time.Millisecond {
-			t.Errorf("waited %v with 3 s left, want 2.5 s: %v", time.Since(began), err)
-		}
+		check.IsA[*dedup.StillRunningError](t, err)
+		check.Is(t, time.Since(began), 2500*time.Millisecond, "waited, with 3 s left")
 		ended, stop := context.WithCancel(t.Context())
 		go func() { bubble.Sleep(150 * time.Millisecond); stop() }()
 		_, err = process(t, store, &options{Lease: lease}).Once(ended, "a", never(t))
-		if check.As[*dedup.StillRunningError](t, err); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v, want one that is context.Canceled", err)
-		}
+		check.IsA[*dedup.StillRunningError](t, err)
+		check.Fails(t, err, context.Canceled)
 	})
 }
 
@@ -123,7 +121,7 @@ func TestZombie(t *testing.T) {
 			})
 		check.That(t, err == nil && out.Value == "second" && out.Attempt == 2 && second.Attempt == 2 &&
 			second.Fence > zombie.Run().Fence, "%+v of %+v, %v", out, second, err)
-		check.As[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
+		check.IsA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
 		check.Is(t, check.Get(process(t, store, o).Once(t.Context(), "a", never(t))).Value, "second")
 	})
 }
@@ -165,7 +163,7 @@ func TestExtend(t *testing.T) {
 			"a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
 		bubble.Sleep(30 * time.Second)
 		_, err = process(t, store, o).Once(t.Context(), "a", never(t))
-		check.As[*dedup.StillRunningError](t, err)
+		check.IsA[*dedup.StillRunningError](t, err)
 	})
 }
 
@@ -241,12 +239,12 @@ func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 		if got := <-hastier; got.after > time.Second {
 			t.Errorf("the hastier one: %+v", got)
 		} else {
-			check.As[*dedup.StillRunningError](t, got.err)
+			check.IsA[*dedup.StillRunningError](t, got.err)
 		}
 		if got := <-hasty; got.after > 2*time.Second {
 			t.Errorf("the hasty one: %+v", got)
 		} else {
-			check.As[*dedup.StillRunningError](t, got.err)
+			check.IsA[*dedup.StillRunningError](t, got.err)
 		}
 		if got := <-patient; got.err != nil || got.out.Value != "value" {
 			t.Errorf("the patient one: %+v, %v after %v", got.out, got.err, got.after)
@@ -274,7 +272,7 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 			go call(t.Context())
 		}
 		for range 51 {
-			check.As[*dedup.StillRunningError](t, <-answers)
+			check.IsA[*dedup.StillRunningError](t, <-answers)
 		}
 		took := time.Since(began)
 		check.That(t, took <= 15*time.Second, "waited %v, want 15s at most", took)
@@ -319,7 +317,7 @@ func TestStuckEffectKeepsNobody(t *testing.T) {
 			t.Errorf("ran %d times after %v, want once when lease and margin are over", ran.Load(), took)
 		}
 		close(release)
-		check.As[*dedup.LostError](t, <-stuck)
+		check.IsA[*dedup.LostError](t, <-stuck)
 		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "second")
 	})
 }
@@ -363,7 +361,7 @@ func TestPace(t *testing.T) {
 				}})
 				check.Get(ahead.TryStart(t.Context(), "a"))
 				bubble.Sleep(max(c.age, 0))
-				check.As[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
+				check.IsA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
 				check.Is(t, cmp.Diff([]time.Duration{c.first}, slept), "")
 			})
 		})

@@ -464,6 +464,6 @@ func TestAnInvalidAddHoldsTheEndBack(t *testing.T) {
 	root := f.create("t", nil)
 	_, errs := f.Apply(t.Context(),
 		[]xorack.Operation{xorack.StartOf(root, "b", root), xorack.EndOf(root)})
-	check.As[*xorack.InvalidError](t, errs[0]) // that of the call of Add for both
-	check.As[*xorack.InvalidError](t, errs[1])
+	check.IsA[*xorack.InvalidError](t, errs[0]) // that of the call of Add for both
+	check.IsA[*xorack.InvalidError](t, errs[1])
 }

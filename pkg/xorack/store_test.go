@@ -1,6 +1,7 @@
 package xorack_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,6 +58,7 @@ func TestStore(t *testing.T) {
 			{"sums", testSums},
 			{"tags", testTags},
 			{"no chain", testNoChain},
+			{"ended context", testEndedContext},
 		} {
 			t.Run(c.name, func(t *testing.T) { c.test(t, s) })
 		}
@@ -212,6 +214,18 @@ func testNoChain(t *testing.T, s *xorack.Store) {
 	check.Get2(s.Settle(t.Context(), newStamped("none a"), at))
 	check.Get2(s.Postpone(t.Context(), "none a", inc, at, at))
 	same(t, "still none", standing(t, s, "none a"), xorack.Chain{})
+}
+
+func testEndedContext(t *testing.T, s *xorack.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := s.Create(ctx, newChain("ended context"))
+	check.Fails(t, err, context.Canceled, "create")
+	_, _, err = s.Apply(ctx, work("ended context", 1, 1))
+	check.Fails(t, err, context.Canceled, "apply")
+	check.Fails(t, check.Err(s.Chain(ctx, "ended context")), context.Canceled)
+	check.Fails(t, check.Err(s.Due(ctx, 0, at, xorack.Pending{}, 1)), context.Canceled)
+	same(t, "chain", standing(t, s, "ended context"), xorack.Chain{})
 }
 
 // outcome is the answer to a write.

@@ -105,7 +105,7 @@ func TestQueueReaderEnds(t *testing.T) {
 		return nil
 	})
 	check.OK(t, err)
-	check.As[*types.QueueDoesNotExist](t, reader.run(t.Context()))
+	check.IsA[*types.QueueDoesNotExist](t, reader.run(t.Context()))
 	_, err = newQueueReader("", nil)
 	check.That(t, err != nil, "no URL was taken")
 }

@@ -105,6 +105,12 @@ func As[E error](t testing.TB, err error) E {
 	return want
 }
 
+// IsA is [As] where no more of the error is looked at.
+func IsA[E error](t testing.TB, err error) {
+	t.Helper()
+	_ = As[E](t, err)
+}
+
 // Says fails the test where there is no error, or its text has not a part.
 func Says(t testing.TB, err error, part string, about ...any) {
 	t.Helper()

@@ -44,9 +44,9 @@ func TestFields(t *testing.T) {
 		check.That(t, err == nil && got == want, "%s: %q, %v; want %q", path, got, err, want)
 	}
 	key := check.Get(deduplambda.Field[event]("detail.o"))
-	check.As[*dedup.InvalidError](t, check.Err(key(e)))
+	check.IsA[*dedup.InvalidError](t, check.Err(key(e)))
 	for _, path := range []string{"", "a..b", ".a", strings.Repeat("a.", 20) + "a"} {
-		check.As[*dedup.InvalidError](t, check.Err(deduplambda.Field[event](path)))
+		check.IsA[*dedup.InvalidError](t, check.Err(deduplambda.Field[event](path)))
 	}
 	_, err := check.Get(deduplambda.Field[chan int]("a"))(nil)
 	check.That(t, check.As[*dedup.InvalidError](t, err).Field == "event", "an event that is no JSON")
@@ -89,7 +89,7 @@ func TestHandler(t *testing.T) {
 		got, err := h(t.Context(), p)
 		check.That(t, err == nil && got == "receipt of a", "%q, %v", got, err)
 	}
-	check.As[*dedup.PayloadMismatchError](t, check.Err(h(t.Context(), payment{"a", 2, "x"})))
+	check.IsA[*dedup.PayloadMismatchError](t, check.Err(h(t.Context(), payment{"a", 2, "x"})))
 	_, err := h(t.Context(), payment{Amount: 2})
 	check.That(t, check.As[*dedup.InvalidError](t, err).Field == "id" && ran == 1,
 		"no key: %v, ran %d times", err, ran)
@@ -337,9 +337,8 @@ func TestBatches(t *testing.T) {
 	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) {
 		return s, nil
 	}, func(_ context.Context, s string) (string, error) { return handle(s) })
-	if check.As[*dedup.InvalidError](t, err); done != 1 {
-		t.Errorf("%d done", done)
-	}
+	check.IsA[*dedup.InvalidError](t, err)
+	check.Is(t, done, 1)
 }
 
 // httpV1 is a handler of a REST API, and how often it ran.

@@ -143,7 +143,7 @@ func TestStampErrors(t *testing.T) {
 	}
 	_, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil)
 	check.Is(t, check.As[*invalid.Error](t, err).Field, "stamp", "too long")
-	check.As[*invalid.Error](t, s.Delete(t.Context(), ""))
+	check.IsA[*invalid.Error](t, s.Delete(t.Context(), ""))
 	check.Is(t, len(s.table.Items(xorack.Names{}.Tables()[0].Name)), 1)
 
 	// Edges and stamps do not mix.

@@ -120,7 +120,8 @@ func answers(t *testing.T, consumers *delivery.Store,
 	on := func(action, more string) {
 		t.Helper()
 		a := call("PATCH", "/claims",
-			fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action, claim["token"], more))
+			fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action,
+				claim["token"], more))
 		check.That(t, a["outcome"] == "OK", "%s: %v", action, a)
 	}
 	on("prepare", "")
@@ -242,7 +243,8 @@ func everything(t *testing.T, s *Stack) {
 	// sweep: somebody died who was making a consumer.
 	consumers := delivery.NewDynamo(client, delivery.Names{})
 	_, _, err := consumers.Requests(request.Inside{}).CreateConsumer(t.Context(),
-		delivery.Consumer{Queue: "orders", Name: "begun", State: delivery.Idle, Control: delivery.Control{Starting: "somebody", LastOp: "somebody"}})
+		delivery.Consumer{Queue: "orders", Name: "begun", State: delivery.Idle,
+			Control: delivery.Control{Starting: "somebody", LastOp: "somebody"}})
 	check.Need(t, err == nil, "%v", err)
 
 	// delivery

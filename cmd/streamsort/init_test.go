@@ -54,9 +54,8 @@ func TestInit(t *testing.T) {
 			check.Has(t, string(page), "| `"+name+"` |", language, name)
 		}
 		p := languages[language]
-		check.That(t,
-			template.Resources.Orders.Properties == struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code},
-			"%s: %+v", language, template.Resources.Orders.Properties)
+		of := struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code}
+		check.Is(t, template.Resources.Orders.Properties, of, language)
 		if language != "go" {
 			continue
 		}

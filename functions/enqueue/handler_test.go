@@ -379,8 +379,7 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 		`{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)
 	full := s.post("queue=q&seq=n",
 		`[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`)
-	check.That(t, strings.Count(full.Body, `"outcome":"full"`) == 2,
-		"two too far ahead: %s", full.Body)
+	check.Is(t, strings.Count(full.Body, `"outcome":"full"`), 2, full.Body)
 	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" +
 		url.QueryEscape("userId | anonymousId")
 	s.Want("a batch of Segment", s.with(map[string]string{"X-A": "b"}, segment, `{"batch":[{"messageId":"m1","userId":"u"},{"messageId":"m2","userId":null,"anonymousId":"n"}]}`), 200, `"queue":"u","seq":1`, `"queue":"n","seq":1`)

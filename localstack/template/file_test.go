@@ -180,9 +180,14 @@ func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
 		return id + attribute, nil
 	}})
 	check.OK(t, err)
-	diff := cmp.Diff([]string{"OfFifo: only standard queues are read here", "OfKafka: there is no Kafka here", "OfMSK: there is no Kafka here", "OfStream: no stream of Kinesis is read here", "Rule: a bus of MiniStack does not reach the functions here", "Subscription: a topic of MiniStack does not reach the functions here"},
-		read.NotRun)
-	check.That(t, diff == "", "not run (-want +got):\n%s", diff)
+	check.Is(t, cmp.Diff([]string{
+		"OfFifo: only standard queues are read here",
+		"OfKafka: there is no Kafka here",
+		"OfMSK: there is no Kafka here",
+		"OfStream: no stream of Kinesis is read here",
+		"Rule: a bus of MiniStack does not reach the functions here",
+		"Subscription: a topic of MiniStack does not reach the functions here",
+	}, read.NotRun), "", "not run (-want +got)")
 	check.That(t, len(read.Functions) == 1 && len(read.Mappings)+len(read.Readers) == 0, "%+v", read)
 }
 

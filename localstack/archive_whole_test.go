@@ -65,12 +65,10 @@ func TestArchive(t *testing.T) {
 	// 1,000 messages out of order, the first of which is about to expire, and no bucket.
 	const last = 1000
 	soon := time.Now().Add(time.Hour)
-	if _, err := store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
+	check.Get(store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
 		Queue: "orders", Seq: 1, ID: "id 1", Body: []byte(`{"n":1}`), Digest: make([]byte, 16),
 		Op: make([]byte, 8), EnqueuedAt: time.Now(), ExpiresOn: soon,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	order := rand.New(rand.NewPCG(1, 2)).Perm(last - 1)
 	for len(order) > 0 {
 		var group []cursor.Message
@@ -139,17 +137,14 @@ func TestArchive(t *testing.T) {
 	seq := int64(0)
 	for m, err := range sorter.Read(t.Context(), "again", 0, last) {
 		seq++
-		if err != nil || m.Seq != seq || m.ID != fmt.Sprint("id ", seq) ||
-			!bytes.Equal(m.Body, fmt.Appendf(nil, `{"n":%d}`, seq)) {
-			t.Fatalf("message %d is %+v, %v", seq, m, err)
-		}
+		check.Need(t, err == nil && m.Seq == seq && m.ID == fmt.Sprint("id ", seq) &&
+			bytes.Equal(m.Body, fmt.Appendf(nil, `{"n":%d}`, seq)), "message %d is %+v, %v", seq, m, err)
 	}
 	check.Is(t, seq, last)
 
-	if status, answer := fetch[map[string]any](t, http.MethodDelete,
-		s.URL()+"/queues?queue=orders&reason=trial", ""); status >= 300 {
-		t.Fatalf("%d %v", status, answer)
-	}
+	status, answer := fetch[map[string]any](t, http.MethodDelete,
+		s.URL()+"/queues?queue=orders&reason=trial", "")
+	check.Need(t, status < 300, "%d %v", status, answer)
 	await.True(t, "the objects to be erased, and no other queue's", func() bool {
 		sweep(t, s)
 		return len(list(folder)) == 0 && len(list("archive/own/again/")) > 0

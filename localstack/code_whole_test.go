@@ -6,6 +6,8 @@ import (
 	"archive/zip"
 	"debug/elf"
 	"encoding/binary"
+	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,4 +141,101 @@ func TestZipStaysInside(t *testing.T) {
 	check.OK(t, archive.Close())
 	folder, err := unzip(path)
 	check.That(t, err != nil, "unpacked into %s", folder)
+}
+
+// TestEveryFolderIsBuilt: also those that the go command names no program after, and one inside
+// another.
+func TestEveryFolderIsBuilt(t *testing.T) {
+	root := t.TempDir()
+	folders := []string{".", "v2", "jobs", "jobs/mail", "jobs/print"}
+	l := &loaded{path: filepath.Join(root, "stack.json"), Template: &template.Template{}}
+	files := map[string]string{"go.mod": "module example.com/user\n\ngo 1.26\n"}
+	for _, folder := range folders {
+		files[folder+"/main.go"] = "package main\n\nfunc main() {}\n"
+		l.Functions = append(l.Functions, template.Function{Name: folder, Source: folder})
+	}
+	write(t, root, files)
+	paths, err := planAndBuild(t, l)
+	check.OK(t, err)
+	seen := map[string]string{}
+	for folder, path := range paths {
+		check.Is(t, seen[path], "", folder, path)
+		seen[path] = folder
+		check.That(t, check.Get(os.Stat(path)).Mode().IsRegular(), "%+v %+v", folder, path)
+	}
+	check.Is(t, len(seen), len(folders))
+}
+
+// planAndBuild builds a template's functions as a stack does that starts.
+func planAndBuild(t *testing.T, l *loaded) (map[string]string, error) {
+	t.Helper()
+	config := Config{Logger: slog.New(slog.DiscardHandler)}
+	programs, err := plan([]*loaded{l}, config)
+	if err != nil {
+		return nil, err
+	}
+	return build(t.Context(), []*loaded{l}, programs, config)
+}
+
+// TestNodeFunctions and TestPythonFunctions: a handler gets the event and a context, in the folder
+// of its code; what it throws, and a handler that is not there, are function errors.
+func TestNodeFunctions(t *testing.T) {
+	testInterpreted(t, "node", "echo.mjs exports no function other: it has handler",
+		"there is no other.mjs")
+}
+
+func TestPythonFunctions(t *testing.T) {
+	testInterpreted(t, "python", "echo.py has no function other: it has handler",
+		"there is no other.py")
+}
+
+func testInterpreted(t *testing.T, stack, noFunction, noFile string) {
+	t.Helper()
+	s := run(t, Config{Templates: []string{"testdata/" + stack + ".template.json"}})
+	invoke := func(function, event string) map[string]any {
+		status, answer := fetch[map[string]any](t, http.MethodPost,
+			s.URL()+"/2015-03-31/functions/"+function+"/invocations", event)
+		check.Need(t, status == http.StatusOK, "%s of %s: status %d, %v", event, function, status, answer)
+		return answer
+	}
+	for range 2 { // the second by the same process, which was stopped in between
+		got := invoke("Echo", `{"text":"é","n":[1]}`)
+		event, _ := got["event"].(map[string]any)
+		left, _ := got["left"].(float64)
+		check.That(t, event["text"] == "é" && got["root"] == true && got["name"] == stack+"-Echo" &&
+			left > 0 && left <= 30_000, "answer %v", got)
+	}
+	got := invoke("Echo", `{"nothing":1}`)
+	check.That(t, got == nil, "answer %v, want null", got)
+	for _, c := range []struct{ function, event, kind, message string }{
+		{"Echo", `{"fail":"no luck"}`, "TypeError", "no luck"},
+		{"NoFunction", `{}`, "", noFunction},
+		{"NoFile", `{}`, "", noFile},
+	} {
+		got := invoke(c.function, c.event)
+		kind, _ := got["errorType"].(string)
+		message, _ := got["errorMessage"].(string)
+		check.That(t, strings.Contains(message, c.message) && (c.kind == "" || kind == c.kind) &&
+			kind != "", "%s of %s: %v", c.event, c.function, got)
+	}
+}
+
+// TestFailedFunctionsSayWhy: an error's text, a panic's and where it was, and the end of the log of
+// a process that could say nothing.
+func TestFailedFunctionsSayWhy(t *testing.T) {
+	texts := make(chan string, 9)
+	s := run(t, Config{Templates: shop[1:], Failed: func(function, text string) {
+		texts <- function + " " + text
+	}})
+	for path, want := range map[string][]string{
+		"/error": {"shop-Echo errorString: no luck"},
+		"/panic": {"shop-Echo string: on purpose", "\n  at ", "main.go:9", " handle"},
+		"/crash": {"shop-Echo Runtime.ExitError: ", "exit status 2", "\n  panic: in the background", "main.go:"},
+	} {
+		check.Get(s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"`+path+`"}`)))
+		text := <-texts
+		for _, part := range want {
+			check.That(t, strings.Contains(text, part), "%s: no %q in %s", path, part, text)
+		}
+	}
 }

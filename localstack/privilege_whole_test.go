@@ -119,11 +119,10 @@ func answers(t *testing.T, consumers *delivery.Store,
 		`{"queue":"orders","consumer":"puller","request":"r1","maxMessages":1}`)
 	on := func(action, more string) {
 		t.Helper()
-		if a := call("PATCH", "/claims",
+		a := call("PATCH", "/claims",
 			fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action,
-				claim["token"], more)); a["outcome"] != "OK" {
-			t.Errorf("%s: %v", action, a)
-		}
+				claim["token"], more))
+		check.That(t, a["outcome"] == "OK", "%s: %v", action, a)
 	}
 	on("prepare", "")
 	on("commit", `,"replies":`+fmt.Sprintf(replies, "pulled-answers"))
@@ -237,12 +236,10 @@ func everything(t *testing.T, s *Stack, tables *recorder) {
 
 	// sweep: somebody died who was making a consumer.
 	consumers := delivery.NewDynamo(client, delivery.Names{})
-	if _, _, err := consumers.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{
-		Queue: "orders", Name: "begun", State: delivery.Idle,
-		Control: delivery.Control{Starting: "somebody", LastOp: "somebody"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := consumers.Requests(request.Inside{}).CreateConsumer(t.Context(),
+		delivery.Consumer{Queue: "orders", Name: "begun", State: delivery.Idle,
+			Control: delivery.Control{Starting: "somebody", LastOp: "somebody"}})
+	check.Need(t, err == nil, "%v", err)
 
 	// delivery
 	call("POST", "/consumers", `{"queue":"orders","consumer":"operated"}`)
@@ -318,10 +315,8 @@ func keyedQueues(t *testing.T, sorter *cursor.Sorter,
 	t.Helper()
 	kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")
 	for queue, settle := range map[string]time.Duration{"keyed": 0, "keyed-later": time.Second} {
-		if _, err := sorter.Configure(t.Context(), queue,
-			cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(sorter.Configure(t.Context(), queue,
+			cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}))
 		var group []cursor.Message
 		for n := range 2 * queuelog.OrderItemEntries {
 			group = append(group, cursor.Message{KeyParts: []any{n}, Queue: queue, ID: fmt.Sprint(n),
@@ -353,9 +348,8 @@ func erases(t *testing.T, store *cursor.Store, dead func(string, int64, time.Dur
 	call("DELETE", "/queues?tenant=nobody&reason=trial", "")
 	dead("bin", 2, time.Hour)
 	for _, queue := range []string{"swept", "swept-arrived"} {
-		if _, err := store.Requests(queuelog.Inside{}).MarkErased(t.Context(), queue, "op",
-			time.Now().Add(-2*cursor.EraseGrace)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := store.Requests(queuelog.Inside{}).MarkErased(t.Context(), queue, "op",
+			time.Now().Add(-2*cursor.EraseGrace))
+		check.Need(t, err == nil, "%v", err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -121,9 +122,8 @@ func TestFrontDoors(t *testing.T) {
 			"OVERRIDDEN": "by all"},
 	})
 	status, event := fetch[map[string]any](t, "POST", s.URL()+"/some/where", `{"a":1}`)
-	if status != 200 || event["rawPath"] != "/some/where" || event["routeKey"] != "$default" {
-		t.Errorf("API: %d %v", status, event)
-	}
+	check.That(t, status == 200 && event["rawPath"] == "/some/where" &&
+		event["routeKey"] == "$default", "API: %d %v", status, event)
 	outputs := s.Outputs()["shop"]
 	wantAddresses := []Address{{"DynamoDB", s.DynamoDB()},
 		{"function URL EchoUrl", strings.TrimSuffix(outputs["EchoUrl"], "/")}}
@@ -165,10 +165,9 @@ func TestFrontDoors(t *testing.T) {
 	response, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
 	_ = response.Body.Close()
-	if response.StatusCode != 400 ||
-		response.Header.Get("X-Amzn-Errortype") != "UnknownOperationException" {
-		t.Errorf("a service that does not run answered %d", response.StatusCode)
-	}
+	check.That(t, response.StatusCode == 400 &&
+		response.Header.Get("X-Amzn-Errortype") == "UnknownOperationException",
+		"a service that does not run answered %d", response.StatusCode)
 }
 
 // TestStream has a consumer's own template behind the stream of another template's table: records
@@ -206,24 +205,18 @@ func testStream(t *testing.T, s *Stack) {
 		}
 	}
 	status, failures := fetch[[]failure](t, "GET", s.URL()+"/_streamsort/failures", "")
-	if status != 200 || len(failures) != 1 || failures[0].Queue != "consumer-Failures" ||
-		failures[0].Message.DDBStreamBatchInfo.BatchSize != 1 {
-		t.Errorf("failures: %d %+v", status, failures)
-	}
+	check.That(t, status == 200 && len(failures) == 1 && failures[0].Queue == "consumer-Failures" &&
+		failures[0].Message.DDBStreamBatchInfo.BatchSize == 1, "failures: %d %+v", status, failures)
 	status, mappings := fetch[[]Mapping](t, "GET", s.URL()+"/_streamsort/mappings", "")
-	if status != 200 || len(mappings) != 1 || mappings[0].Stats.Delivered != 3 ||
-		mappings[0].Stats.Failed != 1 || mappings[0].Failed != "" {
-		t.Errorf("mappings: %d %+v", status, mappings)
-	}
+	check.That(t, status == 200 && len(mappings) == 1 && mappings[0].Stats.Delivered == 3 &&
+		mappings[0].Stats.Failed == 1 && mappings[0].Failed == "", "mappings: %d %+v", status, mappings)
 }
 
 func TestState(t *testing.T) {
 	dir := t.TempDir()
 	s := run(t, Config{Templates: shop[1:], LogDir: dir})
-	if status, health := fetch[map[string]string](t, "GET", s.URL()+"/_streamsort/health",
-		""); status != 200 || health["status"] != "ok" {
-		t.Errorf("health: %d %v", status, health)
-	}
+	status, health := fetch[map[string]string](t, "GET", s.URL()+"/_streamsort/health", "")
+	check.That(t, status == 200 && health["status"] == "ok", "health: %d %v", status, health)
 	type answer struct{ FunctionError, Payload string }
 	status, answers := fetch[[]answer](t, "POST", s.URL()+"/_streamsort/schedules/Daily", "")
 	if want := `{"at":"noon"}`; status != 200 || len(answers) != 1 || answers[0].Payload != want {
@@ -232,9 +225,8 @@ func TestState(t *testing.T) {
 	status, _ = fetch[map[string]string](t, "POST", s.URL()+"/_streamsort/schedules/Never", "")
 	check.Is(t, status, 404)
 	_, functions := fetch[[]Function](t, "GET", s.URL()+"/_streamsort/functions", "")
-	if len(functions) != 1 || functions[0].LogicalID != "Echo" || functions[0].Stats.Requests != 1 {
-		t.Errorf("functions: %+v", functions)
-	}
+	check.That(t, len(functions) == 1 && functions[0].LogicalID == "Echo" &&
+		functions[0].Stats.Requests == 1, "functions: %+v", functions)
 	fetch[map[string]any](t, "GET", s.URL()+"/for/the/log", "")
 	_, lines := fetch[[]string](t, "GET", s.URL()+"/_streamsort/logs?function=Echo&lines=1", "")
 	check.That(t, len(lines) == 1 && lines[0] == "path /for/the/log", "log: %q", lines)
@@ -341,8 +333,57 @@ func TestRunErrors(t *testing.T) {
 				s.Close()
 			}
 			for name := range strings.SplitSeq(c.want, ", ") {
-				check.That(t, err != nil && strings.Contains(err.Error(), name), "%v %s", err, name)
+				check.Says(t, err, name)
 			}
 		})
+	}
+}
+
+// TestDataIsKept: a stack that is started again has the items of the one before, and its functions
+// are given what the one before had not given them.
+func TestDataIsKept(t *testing.T) {
+	for _, kind := range ddbtest.Servers(t) {
+		t.Run(string(kind), func(t *testing.T) {
+			if kind == localdb.Given {
+				return // it keeps its data as it likes
+			}
+			config := Config{Templates: shop, Server: string(kind), Data: filepath.Join(t.TempDir(), "data")}
+			first := run(t, config)
+			config.Logger = slog.New(slog.DiscardHandler)
+			if s, err := Run(t.Context(), config); err == nil || !strings.Contains(err.Error(), "in use") {
+				t.Errorf("a second stack on the same folder: %v", err)
+				if err == nil {
+					s.Close()
+				}
+			}
+			put(t, first, "a")
+			first.Close()
+
+			second := run(t, config)
+			items, err := database(t, second).Scan(t.Context(),
+				&dynamodb.ScanInput{TableName: aws.String("shop-Orders")})
+			check.That(t, err == nil && len(items.Items) == 1, "kept %v, %v", items, err)
+			put(t, second, "b")
+			await.True(t, "both records", func() bool { return second.Mappings()[0].Stats.Delivered == 2 })
+			second.Close()
+		})
+	}
+}
+
+// TestTables: the tables are known by the functions that work on them, also where an app names
+// them, and has no outputs.
+func TestTables(t *testing.T) {
+	own := check.Get(filepath.Abs("streamsort.template.json"))
+	root := t.TempDir()
+	write(t, root, map[string]string{"app.json": `{"Base": "` + own + `", "Patch": [{"op": "remove", "path": "/Outputs"},
+		{"op": "replace", "path": "/Resources/MessagesTable/Properties/TableName", "value": "Shop-Orders-1"},
+		{"op": "remove", "path": "/Resources/TroubleTable/Properties/TableName"}]}`})
+	tables := readOnly(t, slog.DiscardHandler, filepath.Join(root, "app.json")).Tables()
+	for name, want := range map[string]string{
+		"Messages": "Shop-Orders-1", "Cursors": "streamsort-cursors",
+		"Arrivals": "streamsort-arrivals", "Consumers": "streamsort-consumers", "Chains": "streamsort-chains",
+		"Audit": "streamsort-audit", "Trouble": "app-TroubleTable",
+	} {
+		check.Is(t, tables[name], want, name)
 	}
 }

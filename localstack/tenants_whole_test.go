@@ -3,6 +3,8 @@
 package localstack
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,12 +15,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -305,10 +309,9 @@ func (s *tenants) ownBatch(token string, its belongings) {
 		s.t.Errorf("its consumer is %s, want the chain %s", text, its.chain())
 	}
 	chain := s.must(token, "GET", "/chains?tag="+url.QueryEscape(its.chain()), "")
-	if text := fmt.Sprint(chain); !strings.Contains(text, "state:OPEN") ||
-		!strings.Contains(text, "tag:"+its.chain()) {
-		s.t.Errorf("its chain is %s", text)
-	}
+	text := fmt.Sprint(chain)
+	check.That(s.t, strings.Contains(text, "state:OPEN") &&
+		strings.Contains(text, "tag:"+its.chain()), "its chain is %s", text)
 	done := s.must(token, "POST", "/acks", fmt.Sprintf(`{"operation":"done","edge":%q}`, its.batch))
 	check.Is(s.t, done["outcome"], "ended", done)
 	its.worked.comes(1, "", func() {})
@@ -393,17 +396,15 @@ func (s *tenants) ownNames(acme, globex string) {
 		"/chains?tag=tree":               `"tag":"tree"`,
 		"/consumers?queue=orders":        `"consumer":"books"`,
 	} {
-		if status, text := s.ask(globex, "GET", path, ""); status != 200 ||
-			!strings.Contains(text, want) || strings.Contains(text, "@globex") {
-			s.t.Errorf("%s: %d %s, want %s", path, status, text, want)
-		}
+		status, text := s.ask(globex, "GET", path, "")
+		check.That(s.t, status == 200 && strings.Contains(text, want) &&
+			!strings.Contains(text, "@globex"), "%s: %d %s, want %s", path, status, text, want)
 	}
 	// To one who is not it, another's queue is as one that is not there.
 	for _, queue := range []string{"globex-secret-text", "never"} {
-		if status, text := s.ask(acme, "GET", "/queues?queue="+queue, ""); status != 404 ||
-			!strings.Contains(text, "no-queue") {
-			s.t.Errorf("%s: %d %s", queue, status, text)
-		}
+		status, text := s.ask(acme, "GET", "/queues?queue="+queue, "")
+		check.That(s.t, status == 404 && strings.Contains(text, "no-queue"), "%s: %d %s", queue, status,
+			text)
 	}
 	status, queue := fetch[map[string]any](s.t, "GET", s.URL()+"/queues?queue=@globex/orders", "")
 	check.That(s.t, status == 200 && queue["queue"] == "@globex/orders" && queue["position"] == 2.0,
@@ -445,10 +446,9 @@ func TestTenantsComeIn(t *testing.T) {
 		"nothing there":        {s.token("globex", tokenScopes), "DELETE", "/messages", ``, 404, ""},
 		"an operation by body": {s.token("globex", tokenScopes), "POST", "/messages", `{"operation":"status","queue":"@globex/orders"}`, 400, "operation"},
 	} {
-		if status, text := s.ask(c.authorization, c.method, c.path, c.body); status != c.status ||
-			!strings.Contains(text, c.want) {
-			t.Errorf("%s: %d %s, want %d %s", name, status, text, c.status, c.want)
-		}
+		status, text := s.ask(c.authorization, c.method, c.path, c.body)
+		check.That(t, status == c.status && strings.Contains(text, c.want), "%s: %d %s, want %d %s",
+			name, status, text, c.status, c.want)
 	}
 	// The first API is the account's own, tenants or not.
 	status, queue := fetch[map[string]any](t, "GET", s.URL()+"/queues?queue=@globex/orders", "")
@@ -483,10 +483,154 @@ func (s *tenants) allIsCovered() {
 		names := regexp.MustCompile(`[a-z-]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
 		check.That(s.t, len(names) >= 3, "%s: no list of %ss in %s", route, member, answer)
 		for _, name := range names {
-			if !regexp.MustCompile(regexp.QuoteMeta(route) + ` .*"` + member + `":"` + name + `"`).
-				MatchString(bodies) {
-				s.t.Errorf("the matrix has no %s of %s", name, route)
+			check.That(s.t,
+				regexp.MustCompile(regexp.QuoteMeta(route)+` .*"`+member+`":"`+name+`"`).MatchString(bodies),
+				"the matrix has no %s of %s", name, route)
+		}
+	}
+}
+
+// canary stands in every payload of [TestNoPayloadInLogs], and in the tokens.
+const canary = "canary-7f3a91-of-the-payload"
+
+// forms are the canary as it would stand in a log: as it is, in hexadecimal digits, and in base64
+// wherever it begins.
+func forms() []string {
+	all := []string{canary, hex.EncodeToString([]byte(canary)),
+		strings.ToUpper(hex.EncodeToString([]byte(canary)))}
+	for before := range 3 {
+		coded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + canary))
+		all = append(all, coded[4:len(coded)-4])
+	}
+	return all
+}
+
+// lines are what functions logged, by their logical ids.
+type lines struct {
+	mu  sync.Mutex
+	all map[string][]string
+}
+
+func (l *lines) see(line Line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all[line.LogicalID] = append(l.all[line.LogicalID], line.Text)
+}
+
+// TestNoPayloadInLogs sends a canary through every function, by every kind of request, good and
+// bad, while processes are killed and batches come twice, and reads all that was logged.
+func TestNoPayloadInLogs(t *testing.T) {
+	seen := &lines{all: map[string][]string{}}
+	runs := map[string]Chaos{"calm": {}, "chaos": {Seed: 3, Kill: 0.2, Duplicate: 0.3}}
+	for name, chaos := range runs {
+		t.Run(name, func(t *testing.T) {
+			s := runTenants(t, chaos)
+			t.Cleanup(s.Subscribe(seen.see))
+			s.sing()
+			s.idle()
+		})
+	}
+	total := 0
+	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process",
+		"Delivery", "Ack", "Receiver"} {
+		logged := seen.all[function+"Function"]
+		total += len(logged)
+		check.That(t, len(logged) != 0, "%s %v", function, slices.Sorted(maps.Keys(seen.all)))
+		for _, line := range logged {
+			for _, form := range forms() {
+				check.That(t, !strings.Contains(line, form), "%s: %.500s", function, line)
 			}
 		}
 	}
+	t.Logf("%d lines", total)
+}
+
+// sing sends the canary. What processes that are killed do not answer is sent again.
+func (s *tenants) sing() {
+	token := s.token("acme", tokenScopes+" "+canary)
+	ask := func(method, path, body string) string {
+		s.t.Helper()
+		for range 50 {
+			if status, text := s.ask(token, method, path, body); status < 500 {
+				return text
+			}
+		}
+		s.t.Fatalf("%s %s is never answered", method, path)
+		return ""
+	}
+	field := func(answer, name string) string {
+		_, rest, _ := strings.Cut(answer, `"`+name+`":"`)
+		value, _, _ := strings.Cut(rest, `"`)
+		return value
+	}
+	body := `"body":{"secret":"` + canary + `"}`
+	coded := base64.StdEncoding.EncodeToString([]byte(canary))
+
+	// Taken, or refused for each of its reasons.
+	for seq := 1; seq <= 12; seq++ {
+		ask("POST", "/messages",
+			fmt.Sprintf(`{"queue":"orders","seq":%d,%s,"attributes":{"k":%q}}`, seq, body, canary))
+	}
+	for _, request := range []struct{ query, body string }{
+		{"", `{"queue":"orders","seq":1,` + body + `}`},                                     // another message: conflict
+		{"", `{"queue":"orders","seq":99999999,` + body + `}`},                              // full
+		{"", `{"queue":"orders","seq":50,` + body + `}`},                                    // parked
+		{"", `{"queue":"orders","seq":51,"bodyBase64":"` + coded + `"}`},                    // bytes
+		{"", `{"queue":"orders","seq":52,"bodyBase64":"` + coded + `!"}`},                   // no base64
+		{"", `{"queue":"inbox","id":"a",` + body + `}`},                                     // arrival
+		{"", `{"queue":"inbox","id":"a","body":"` + canary + `"}`},                          // another one under its id
+		{"", `{"queue":"inbox","seq":1,` + body + `}`},                                      // of the other kind
+		{"", `{"queue":"orders","seq":"x",` + body + `}`},                                   // no seq
+		{"", `{"queue":"orders",` + body + `}`},                                             // neither seq nor id
+		{"", `{"queue":"orders","seq":53,` + body + `,"more":"` + canary + `"}`},            // too many fields
+		{"", `{"queue":"orders","seq":53,` + body + `,"contentType":7}`},                    // a wrong type
+		{"", `{"messages":[{"queue":"orders","seq":1,` + body + `},{` + body + `}]}`},       // one of two
+		{"", `{"queue":"orders","seq":54,` + body},                                          // cut off
+		{"", `{"queue":"orders","seq":54,"body":"` + canary + "\xff" + `"}`},                // no UTF-8
+		{"", `{"queue":"orders","seq":55,"body":"` + strings.Repeat(canary, 15_000) + `"}`}, // too large
+		{"queue=q&seq=n", `{"q":"raw","n":1,"secret":"` + canary + `"}`},
+		{"queue=q&seq=n", `{"q":{"` + canary + `":1},"n":1}`},
+		{"queue=secret.x&seq=n", `{"secret":"` + canary + `","n":1}`},
+	} {
+		ask("POST", "/messages?"+request.query, request.body)
+	}
+	for _, event := range []string{`{"queue":"direct","seq":1,` + body + `}`, `{"operation":"` +
+		canary + `"}`, `"` + canary + `"`, `[` + canary, `{"requestContext":"` + canary + `"}`} {
+		for _, function := range []string{"EnqueueFunction", "DeliveryFunction", "AckFunction"} {
+			_, _ = s.Invoke(s.t.Context(), function, []byte(event)) // whatever becomes of it
+		}
+	}
+
+	// Read, claimed, replied to, failed.
+	ask("GET", "/messages?queue=orders&after=0", "")
+	ask("POST", "/consumers", `{"queue":"orders","consumer":"books"}`)
+	claim := ask("POST", "/claims",
+		`{"queue":"orders","consumer":"books","request":"r","maxMessages":2}`)
+	held := fmt.Sprintf(`"queue":"orders","consumer":"books","token":%q`, field(claim, "token"))
+	ask("PATCH", "/claims", `{"action":"prepare",`+held+`}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+
+		`},{"queue":"inbox","seq":1,`+body+`}]}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+
+		`,"replies":[{"queue":"replies","seq":1,`+body+`}]}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{`+body+`}]}`)
+
+	// Chains.
+	edge := field(strings.Replace(ask("POST", "/acks",
+		`{"operation":"create","tag":"tree","deadline":"1s"}`), `["`, `"`, 1), "edges")
+	ask("POST", "/acks", `{"operation":"done","edge":"`+edge+`","children":["`+canary+`"]}`)
+	ask("POST", "/acks", `{"operation":"done","edge":"`+canary+`"}`)
+	ask("POST", "/acks", `{"operation":"stamp","tag":"stamps","stamp":"`+
+		hex.EncodeToString([]byte(canary))+`"}`)
+	ask("POST", "/acks", `{"operation":"get","tag":"tree","more":"`+canary+`"}`)
+
+	// What is due in a second: the gap, and then the chain.
+	ask("PUT", "/queues", `{"queue":"orders","policy":"skip","gapAfter":"1s"}`)
+	sweep := func() {
+		check.Get(s.Trigger(s.t.Context(), "SweepSchedule"))
+	}
+	await.True(s.t, "the end of the chain", func() bool {
+		sweep()
+		return strings.Contains(ask("GET", "/chains?tag=tree", ""), `"endedAt"`)
+	})
+	sweep()
 }

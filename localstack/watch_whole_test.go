@@ -79,10 +79,9 @@ func TestWatch(t *testing.T) {
 	replace("package said\n\nconst Text = `\"three\"`\n")
 	await.True(t, "the new program", func() bool { return started("One") == 2 })
 	replace("package said\n\nconst Text = nothing\n")
-	if text := <-failed; !strings.Contains(text, "said.go:3") ||
-		!strings.Contains(text, "undefined: nothing") {
-		t.Errorf("what does not compile says %q", text)
-	}
+	text := <-failed
+	check.That(t, strings.Contains(text, "said.go:3") && strings.Contains(text, "undefined: nothing"),
+		"what does not compile says %q", text)
 	check.Is(t, answer("One"), `"three"`)
 	number, other := started("One"), started("Two")
 	check.That(t, number == 2 && other == 1, "started %d and %d times", number, other)
@@ -126,10 +125,9 @@ func TestNotWatched(t *testing.T) {
 		filepath.Join(root, "cdk.out", "app.template.json"))
 	all, err := s.watchedSources(t.Context(), nil)
 	check.Need(t, err == nil && len(all) == 3, "%v, %v", all, err)
-	if log := said.String(); strings.Count(log, "not watched") != 1 ||
-		!strings.Contains(log, "function=app-Copy") {
-		t.Error(log)
-	}
+	log := said.String()
+	check.That(t, strings.Count(log, "not watched") == 1 &&
+		strings.Contains(log, "function=app-Copy"), "%v", log)
 }
 
 // TestWatchInterpreted: a change in the folder of a function in Python or Node is seen, and what

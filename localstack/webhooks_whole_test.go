@@ -201,10 +201,8 @@ func TestWebhooks(t *testing.T) {
 	w.want("no secret in the store", status, said, 503, "unavailable")
 	w.keep("ledger", oldSecret)
 	secret := map[string]string{"Name": "stripe-Ab12Cd", "SecretString": `["` + oldSecret + `"]`}
-	if err := s.services.JSON(t.Context(), "secretsmanager", "secretsmanager.CreateSecret", secret,
-		&struct{}{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.services.JSON(t.Context(), "secretsmanager", "secretsmanager.CreateSecret", secret,
+		&struct{}{}))
 	await.True(t, "the secret to be asked for again", func() bool {
 		status, _ := w.ledger("a", 2)
 		return status == 202

@@ -133,9 +133,8 @@ func TestLogOfAnAttempt(t *testing.T) {
 		s := &session{place: place{URL: at}}
 		got := s.log([]view.Attempt{{}, called})
 		check.That(t, got == want, "%s: %q, want %q", at, got, want)
-		if got := s.log([]view.Attempt{called, {Died: true}}); got != "" {
-			t.Errorf("of a call that is not known: %q", got)
-		}
+		got = s.log([]view.Attempt{called, {Died: true}})
+		check.That(t, got == "", "of a call that is not known: %q", got)
 	}
 }
 

@@ -67,10 +67,9 @@ func TestDoctorOfStack(t *testing.T) {
 		check.Need(t, !t.Failed(), "it said\n%s", &out)
 	}
 	var out, errOut bytes.Buffer
-	if code := run(t.Context(), []string{"context", "add", "watched", "--stack", "Watched"},
-		strings.NewReader(""), &out, &errOut); code != 0 {
-		t.Fatalf("exit %d: %s", code, &errOut)
-	}
+	code := run(t.Context(), []string{"context", "add", "watched", "--stack", "Watched"},
+		strings.NewReader(""), &out, &errOut)
+	check.Need(t, code == 0, "exit %d: %s", code, &errOut)
 	look(well, "mapping of watched-handler\tok\tis Enabled", "alarms\tok\tnone of 1 is on",
 		"sweep\tok\tno pass has ended yet: the stack is new",
 		"table streamsort-chains\tok\tis ACTIVE, and its items' layout is known (1 at most)")
@@ -79,29 +78,23 @@ func TestDoctorOfStack(t *testing.T) {
 	settings := aws.Config{Region: ministack.Region, BaseEndpoint: &server.Endpoint,
 		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID,
 			ministack.SecretKey, "")}
-	if _, err := cloudwatch.NewFromConfig(settings).SetAlarmState(t.Context(),
+	check.Get(cloudwatch.NewFromConfig(settings).SetAlarmState(t.Context(),
 		&cloudwatch.SetAlarmStateInput{
 			AlarmName: aws.String("watched-behind"), StateReason: aws.String("a test"),
 			StateValue: watch.StateValueAlarm,
-		}); err != nil {
-		t.Fatal(err)
-	}
+		}))
 	look(warning, "alarm watched-behind\twarning\tis on: Somebody is behind.")
 	mapping := outputs["Mapping"]
-	if _, err := lambda.NewFromConfig(settings).UpdateEventSourceMapping(t.Context(),
-		&lambda.UpdateEventSourceMappingInput{UUID: &mapping, Enabled: aws.Bool(false)}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(lambda.NewFromConfig(settings).UpdateEventSourceMapping(t.Context(),
+		&lambda.UpdateEventSourceMappingInput{UUID: &mapping, Enabled: aws.Bool(false)}))
 	look(critical, "mapping of watched-handler\tcritical\tis Disabl")
 
 	// A table has what a later version wrote.
-	if _, err := tables.PutItem(t.Context(),
+	check.Get(tables.PutItem(t.Context(),
 		&dynamodb.PutItemInput{TableName: aws.String("streamsort-chains"),
 			Item: map[string]types.AttributeValue{
 				"tag": &types.AttributeValueMemberS{Value: "later"}, "v": &types.AttributeValueMemberN{Value: "99"},
-			}}); err != nil {
-		t.Fatal(err)
-	}
+			}}))
 	look(critical, "table streamsort-chains\tcritical\thas items of layout 99, and this program knows 1: take a newer streamsort")
 
 	// A caller in JSON gets the same.
@@ -109,7 +102,6 @@ func TestDoctorOfStack(t *testing.T) {
 	run(t.Context(), []string{"--context", "watched", "-o", "json", "doctor"},
 		strings.NewReader(""), &out, &errOut)
 	var found []struct{ Check, State, Found string }
-	if err := json.Unmarshal(out.Bytes(), &found); err != nil || len(found) < 10 {
-		t.Errorf("%v, of %s", err, &out)
-	}
+	err = json.Unmarshal(out.Bytes(), &found)
+	check.That(t, err == nil && len(found) >= 10, "%v, of %s", err, &out)
 }

@@ -32,10 +32,9 @@ func TestInit(t *testing.T) {
 			return string(text)
 		}
 		_, _ = read(want.consumer), read(want.test)
-		if readme := read("README.md"); !strings.Contains(readme, want.run) ||
-			!strings.Contains(readme, beforeRelease) || strings.Count(readme, "\n") > 17 {
-			t.Errorf("%s: %s", language, readme)
-		}
+		readme := read("README.md")
+		check.That(t, strings.Contains(readme, want.run) && strings.Contains(readme, beforeRelease) &&
+			strings.Count(readme, "\n") <= 17, "%s: %s", language, readme)
 		if messages := strings.Split(read("messages.ndjson"), "\n"); len(messages) != 3 ||
 			!strings.Contains(messages[0], `"seq":2`) || !strings.Contains(messages[1], `"seq":1`) {
 			t.Errorf("%s: messages %q, want two, the second first", language, messages)
@@ -54,21 +53,17 @@ func TestInit(t *testing.T) {
 		for name := range template.Resources.Streamsort.Properties.Parameters {
 			check.Has(t, string(page), "| `"+name+"` |", language, name)
 		}
-		if p := languages[language]; template.Resources.Orders.Properties != struct {
-			Runtime, Handler,
-			Code string
-		}{p.runtime, p.handler, p.code} {
-			t.Errorf("%s: %+v", language, template.Resources.Orders.Properties)
-		}
+		p := languages[language]
+		of := struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code}
+		check.Is(t, template.Resources.Orders.Properties, of, language)
 		if language != "go" {
 			continue
 		}
 		for line := range strings.Lines(read("go.sum")) {
-			if version := strings.TrimSuffix(strings.Fields(line)[1],
-				"/go.mod"); !strings.Contains(string(sums), line) ||
-				!strings.Contains(read("go.mod"), version) {
-				t.Errorf("its go.mod and go.sum must have what this module's have: %s", line)
-			}
+			version := strings.TrimSuffix(strings.Fields(line)[1], "/go.mod")
+			check.That(t, strings.Contains(string(sums), line) &&
+				strings.Contains(read("go.mod"), version),
+				"its go.mod and go.sum must have what this module's have: %s", line)
 		}
 	}
 }
@@ -84,8 +79,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 		"exit code %d, %s", code, errOut)
 	files, err := os.ReadDir(".")
 	check.That(t, err == nil && len(files) == 1, "files %v, %v", files, err)
-	if _, errOut, code := prints(t, "init", "cobol"); code != exitUsage ||
-		!strings.Contains(errOut, "must be one of") {
-		t.Errorf("exit code %d, %s", code, errOut)
-	}
+	_, errOut, code = prints(t, "init", "cobol")
+	check.That(t, code == exitUsage && strings.Contains(errOut, "must be one of"), "exit code %d, %s",
+		code, errOut)
 }

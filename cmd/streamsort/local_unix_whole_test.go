@@ -40,9 +40,8 @@ func TestTwoLocalStacks(t *testing.T) {
 	are := func(want ...string) {
 		t.Helper()
 		all, err := readPlaces()
-		if got := slices.Sorted(maps.Keys(all.Contexts)); err != nil || !slices.Equal(got, want) {
-			t.Errorf("contexts %q, want %q, %v", got, want, err)
-		}
+		got := slices.Sorted(maps.Keys(all.Contexts))
+		check.That(t, err == nil && slices.Equal(got, want), "contexts %q, want %q, %v", got, want, err)
 	}
 	endFirst := begin(first, "local")
 	endSecond := begin(second, own)
@@ -65,9 +64,8 @@ func TestTwoLocalStacks(t *testing.T) {
 // print is shown, such as a handler that an edit has renamed; what it raises is in its log.
 func TestShowFailed(t *testing.T) {
 	folder := t.TempDir()
-	if _, errOut, code := prints(t, "init", "python", folder); code != exitDone {
-		t.Fatal(errOut)
-	}
+	_, errOut, code := prints(t, "init", "python", folder)
+	check.Need(t, code == exitDone, "%v", errOut)
 	consumer, err := localstack.ParseConsumer("py=" + filepath.Join(folder, "consumer.py"))
 	check.OK(t, err)
 	var said bytes.Buffer

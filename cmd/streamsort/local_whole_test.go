@@ -72,10 +72,8 @@ func TestLocalConsumers(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	folder := t.TempDir()
 	for _, language := range []string{"python", "node"} {
-		if _, errOut, code := prints(t, "init", language,
-			filepath.Join(folder, language)); code != exitDone {
-			t.Fatal(errOut)
-		}
+		_, errOut, code := prints(t, "init", language, filepath.Join(folder, language))
+		check.Need(t, code == exitDone, "%v", errOut)
 	}
 	asked := &printed{}
 	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -98,10 +96,9 @@ func TestLocalConsumers(t *testing.T) {
 	}()
 	url, _, _ := strings.Cut(<-shown.first, " ")
 	shown.awaits(t, "  queue ")
-	if local, err := readPlaces(); err != nil || local.Contexts["local"].URL != url ||
-		local.Contexts["local"].DynamoDB == "" {
-		t.Errorf("while it runs: %+v, %v; it is at %s", local, err, url)
-	}
+	local, err := readPlaces()
+	check.That(t, err == nil && local.Contexts["local"].URL == url &&
+		local.Contexts["local"].DynamoDB != "", "while it runs: %+v, %v; it is at %s", local, err, url)
 	put := func(lines string) {
 		t.Helper()
 		var said bytes.Buffer
@@ -135,9 +132,8 @@ func TestLocalConsumers(t *testing.T) {
 		"py": {"py | orders 1: 1200 cents", "py | orders 2: 250 cents", "py | orders 3: 0 cents, edited"},
 		"js": {"js | orders 1: 1200 cents", "js | orders 2: 250 cents", "js | orders 3: 0 cents"},
 	} {
-		if got := shown.has(name + " | o"); !slices.Equal(got, want) {
-			t.Errorf("%s shows %q, want %q", name, got, want)
-		}
+		got := shown.has(name + " | o")
+		check.That(t, slices.Equal(got, want), "%s shows %q, want %q", name, got, want)
 	}
 	if got := asked.has(""); !slices.Equal(got, []string{"orders 1", "orders 2", "orders 3"}) {
 		t.Errorf("the URL got %q", got)
@@ -151,22 +147,19 @@ func TestLocalConsumers(t *testing.T) {
 		t.Errorf("the log of another, exit code %d: %s", code, said)
 	}
 	end()
-	if code := <-ended; code != exitDone {
-		t.Errorf("exit code %d", code)
-	}
-	if all, err := readPlaces(); err != nil || len(all.Contexts) != 0 {
-		t.Errorf("after it: %+v, %v", all, err)
-	}
+	code = <-ended
+	check.That(t, code == exitDone, "exit code %d", code)
+	all, err := readPlaces()
+	check.That(t, err == nil && len(all.Contexts) == 0, "after it: %+v, %v", all, err)
 }
 
 // TestLocalHandlerMissing: a handler that is not there ends the command, which names those that
 // are.
 func TestLocalHandlerMissing(t *testing.T) {
 	folder := t.TempDir()
-	if _, errOut, code := prints(t, "init", "python", folder); code != exitDone {
-		t.Fatal(errOut)
-	}
-	_, errOut, code := prints(t, "local", "--port", "0", "--ui=", "--consumer",
+	_, errOut, code := prints(t, "init", "python", folder)
+	check.Need(t, code == exitDone, "%v", errOut)
+	_, errOut, code = prints(t, "local", "--port", "0", "--ui=", "--consumer",
 		"orders="+filepath.Join(folder, "consumer.py")+":handle")
 	check.That(t, code == exitRefused && strings.Contains(errOut, "consumer orders: consumer.py has no function handle: it has handler, total, body"),
 		"exit code %d, %s", code, errOut)

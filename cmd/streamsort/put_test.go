@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,15 +58,13 @@ func TestInterrupt(t *testing.T) {
 	out, err := interrupted(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"results":[{"status":202,"outcome":"parked"}]}`)
 	})
-	if out != "2 messages: 1 advanced, 1 parked\n" || err == nil ||
-		!strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was stored;") {
-		t.Errorf("%q, %v", out, err)
-	}
+	check.That(t, out == "2 messages: 1 advanced, 1 parked\n" && err != nil &&
+		strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was stored;"), "%q, %v", out,
+		err)
 	out, err = interrupted(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	if want := "interrupted\nnothing after line 2 was stored; there is no answer about line 2, which may be stored;"; out != "1 message: 1 advanced\n" ||
-		err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("%q, %v", out, err)
-	}
+	want := "interrupted\nnothing after line 2 was stored; there is no answer about line 2, which may be stored;"
+	check.That(t, out == "1 message: 1 advanced\n" && err != nil &&
+		strings.HasPrefix(err.Error(), want), "%q, %v", out, err)
 }
 
 // TestPutStops where the next batch would fail as well.
@@ -77,12 +76,11 @@ func TestPutStops(t *testing.T) {
 		_, _ = io.WriteString(w, `{"message":"Forbidden"}`)
 	})
 	out, said, code := printsOf(t.Context(), "1\n2\n3\n", "--url", server, "put", "--batch", "1")
-	if code != 1 || calls != 1 || out != "0 messages\n" ||
-		!strings.Contains(said, "403: Forbidden (the request was not signed") ||
-		!strings.Contains(said, "\nnothing was stored; put the same again") ||
-		!strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
-		t.Errorf("%d calls, exit code %d, %q, %s", calls, code, out, said)
-	}
+	check.That(t, code == 1 && calls == 1 && out == "0 messages\n" &&
+		strings.Contains(said, "403: Forbidden (the request was not signed") &&
+		strings.Contains(said, "\nnothing was stored; put the same again") &&
+		strings.Contains(said, "\nstreamsort: --sign signs for IAM"), "%d calls, exit code %d, %q, %s",
+		calls, code, out, said)
 }
 
 // TestTooLarge: a batch that is too large is refused, and the next one is put.
@@ -164,12 +162,11 @@ func TestArrivalStops(t *testing.T) {
 			api := &strict{status: c.status}
 			code, _, said := putTo(t, events(api), []string{"a", "b", "c", c.wrong, "e", "f", "g"},
 				append(flags, "--batch", "2")...)
-			if took := strings.Join(api.took, " "); code != 1 || took != c.took ||
-				!strings.Contains(said, "line 4") ||
-				!strings.Contains(said, "\nstopped at line 4, ") ||
-				!strings.Contains(said, "\nnothing after line 3 was stored") {
-				t.Errorf("%v, %+v: exit code %d, took %s: %s", flags, c, code, took, said)
-			}
+			took := strings.Join(api.took, " ")
+			check.That(t, code == 1 && took == c.took && strings.Contains(said, "line 4") &&
+				strings.Contains(said, "\nstopped at line 4, ") &&
+				strings.Contains(said, "\nnothing after line 3 was stored"),
+				"%v, %+v: exit code %d, took %s: %s", flags, c, code, took, said)
 		}
 	}
 }
@@ -180,11 +177,10 @@ func TestPutStopsAtAHole(t *testing.T) {
 		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"},{"status":200,"outcome":"advanced"},{"status":409,"outcome":"ahead"},{"status":409,"outcome":"ahead"}]}`)
 	})
 	code, out, said := putTo(t, api, []string{"a", "b", "c", "d"}, "--order", "append")
-	if code != 1 || out != "4 messages: 2 advanced, 2 ahead\n" ||
-		!strings.Contains(said, "\nstopped at line 3, ") ||
-		!strings.Contains(said, "\nnothing after line 2 was stored; ") {
-		t.Errorf("exit code %d, %q, %s", code, out, said)
-	}
+	check.That(t, code == 1 && out == "4 messages: 2 advanced, 2 ahead\n" &&
+		strings.Contains(said, "\nstopped at line 3, ") &&
+		strings.Contains(said, "\nnothing after line 2 was stored; "), "exit code %d, %q, %s", code,
+		out, said)
 }
 
 // TestEachLineIsACall where it may be several messages; what is wrong in it is named by the line,
@@ -213,11 +209,10 @@ func TestEachLineIsACall(t *testing.T) {
 	line := func(id, body string) string {
 		return `body[] {"a":"x"} {"queue":"q","id":"` + id + `","body":"` + body + `"}`
 	}
-	if want := []string{line("1", "a"), line("1", "a")}; code != 1 || !slices.Equal(took, want) ||
-		out != "2 messages: 2 advanced\n" ||
-		!strings.Contains(said, "400: line 2: messages[1].id is missing") {
-		t.Errorf("exit code %d, took %s; %s%s", code, took, out, said)
-	}
+	want := []string{line("1", "a"), line("1", "a")}
+	check.That(t, code == 1 && slices.Equal(took, want) && out == "2 messages: 2 advanced\n" &&
+		strings.Contains(said, "400: line 2: messages[1].id is missing"), "exit code %d, took %s; %s%s",
+		code, took, out, said)
 	took = nil
 	code, out, _ = putTo(t, api, []string{"a", "b", "c"}, "--events",
 		`{"each":"body[]","queue":"'q'","id":"id","key":"id","keyType":"text"}`)
@@ -322,28 +317,24 @@ func TestPutSaysWhereAQueueStarts(t *testing.T) {
 	const one = `{"status":200,"outcome":"advanced"}`
 	messages := "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n{\"queue\":\"q\",\"seq\":8,\"first\":7,\"body\":1}\n"
 	got := sent(t, messages, `{"results":[`+one+`,`+one+`]}`, "put", "--first", "here")
-	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"here"},{"queue":"q","seq":8,"first":7,"body":1}]}`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"here"},{"queue":"q","seq":8,"first":7,"body":1}]}`
+	check.That(t, got == want, "%s, want %s", got, want)
 	got = sent(t, "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n", `{"results":[`+one+`]}`, "put",
 		"--order", "append", "--first", "7")
-	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"7","kind":"arrival"}]}`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	want = `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"7","kind":"arrival"}]}`
+	check.That(t, got == want, "%s, want %s", got, want)
 	got = sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--events",
 		`{"queue":"q","seq":"n","first":"0"}`)
-	if want := `POST /messages?first=0&queue=q&seq=n [{"q":1,"n":7}]`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	want = `POST /messages?first=0&queue=q&seq=n [{"q":1,"n":7}]`
+	check.That(t, got == want, "%s, want %s", got, want)
 }
 
 // TestRestartKeys is of a queue, and has an id by which it may be repeated.
 func TestRestartKeys(t *testing.T) {
 	got := sent(t, "", `{"status":200}`, "configure", "meters/17", "--restart-keys", "--reason",
 		"it was reset", "--id", "one")
-	if want := `POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	want := `POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`
+	check.That(t, got == want, "%s, want %s", got, want)
 }
 
 // TestBatchesKeepBytes, but for the mark that some editors put before the first line.
@@ -386,9 +377,8 @@ func TestLinesOfAPipeDoNotWait(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil || !slices.Equal(got, want) || wait > 0 && first != linger {
-				t.Errorf("%v: batches of %v, want %v; the first after %v, %v", wait, got, want, first, err)
-			}
+			check.That(t, err == nil && slices.Equal(got, want) && (wait <= 0 || first == linger),
+				"%v: batches of %v, want %v; the first after %v, %v", wait, got, want, first, err)
 		}
 	})
 }
@@ -406,4 +396,102 @@ func TestOnlyAPipeLingers(t *testing.T) {
 		strings.NewReader(""): 0} {
 		check.Is(t, lingers(in), want, in)
 	}
+}
+
+// blockedQueues answers as the API does where the consumer c is blocked in q0, q1 and q2; operate
+// is what it does for an operation.
+func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (url string) {
+	t.Helper()
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		const row = `"consumer":"c","seq":7,"error":"HTTP 500\u001b[2J","since":"2026-01-02T03:04:05Z","ageSeconds":1}`
+		answer := `{"list":[{"queue":"q0",` + row + `,{"queue":"q1",` + row +
+			`,{"queue":"q2",` + row + `]}`
+		switch {
+		case r.Method == http.MethodPost:
+			var asked struct{ Queue, ID string }
+			_ = json.NewDecoder(r.Body).Decode(&asked)
+			status, body := operate(asked.Queue, asked.ID)
+			w.WriteHeader(status)
+			answer = body
+		case r.URL.Path == "/operations":
+			answer = `{"operations":[]}`
+		case r.URL.Query().Has("queue"):
+			answer = `{"consumers":[{"consumer":"c","blocked":{"seq":7,"since":"2026-01-02T03:04:05Z"}}]}`
+		}
+		_, _ = io.WriteString(w, answer)
+	})
+}
+
+func redriveAll(ctx context.Context, url string, more ...string) (out, errOut string, code int) {
+	line := []string{"--url", url, "redrive", "--reason", "the ledger is back", "--rate", "1000"}
+	return printsOf(ctx, "", append(line, more...)...)
+}
+
+// TestBulkIsADryRunFirst: without --yes, and where nobody can be asked, nothing is done.
+func TestBulkIsADryRunFirst(t *testing.T) {
+	url := blockedQueues(t, func(queue, _ string) (int, string) {
+		t.Errorf("%s is acted on", queue)
+		return 200, "{}"
+	})
+	out, errOut, code := redriveAll(t.Context(), url)
+	want := "redrive would be done to 3 consumers, 1000 a second, and is not done yet\n" +
+		"  q0@7\tc\tHTTP 500\\x1b[2J\n  q1@7\tc\tHTTP 500\\x1b[2J\n  q2@7\tc\tHTTP 500\\x1b[2J\n"
+	check.That(t, code == exitDone && out == want && errOut == "nothing is done: --yes does it\n",
+		"exit code %d, %q, %q", code, out, errOut)
+	want = `"action":"redrive","rate":1000,"selected":3,"first":[{"queue":"q0","consumer":"c","seq":7,"error":"HTTP 500\u001b[2J"}`
+	out, _, code = redriveAll(t.Context(), url, "-o", "json")
+	check.That(t, code == exitDone && strings.Contains(out, want), "exit code %d, %s", code, out)
+}
+
+// TestBulkReport: what became of each, and exit code 1 where any failed.
+func TestBulkReport(t *testing.T) {
+	asked := map[string]string{}
+	refuses := true
+	url := blockedQueues(t, func(queue, id string) (int, string) {
+		asked[queue] = id
+		switch {
+		case queue == "q1":
+			return 409, `{"code":"not-blocked","detail":"the consumer is not blocked"}`
+		case queue == "q2" && refuses:
+			return 409, `{"code":"quarantined","detail":"settle it"}`
+		}
+		return 200, "{}"
+	})
+	out, errOut, code := redriveAll(t.Context(), url, "--yes")
+	name := regexp.MustCompile(`--run ([0-9a-z]+)\n$`).FindStringSubmatch(errOut)
+	for _, want := range []string{
+		"redrive is done to 3 consumers, 1000 a second, as run ",
+		"redrive of 3 consumers: 1 done, 0 done already, 1 changed meanwhile, 1 failed\n",
+		"  q1\tc\tchanged: 409: the consumer is not blocked\n", "  q2\tc\tfailed: 409: settle it\n",
+	} {
+		check.That(t, strings.Contains(out, want), "it has no %q: %s", want, out)
+	}
+	check.Need(t, code == exitRefused && name != nil && strings.HasPrefix(asked["q0"], name[1]+"-"),
+		"exit code %d, %s, %v", code, errOut, asked)
+	refuses = false
+	first := asked["q2"]
+	out, errOut, code = redriveAll(t.Context(), url, "--yes", "--run", name[1])
+	if code != exitDone || asked["q2"] != first || errOut != "" ||
+		!strings.Contains(out, "2 done, 0 done already, 1 changed meanwhile, 0 failed") {
+		t.Errorf("exit code %d, %s, %s: the id was %s, and is %s", code, out, errOut, first, asked["q2"])
+	}
+}
+
+// TestBulkInterrupted ends cleanly, with the report, and says how to go on.
+func TestBulkInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	url := blockedQueues(t, func(string, string) (int, string) {
+		interrupt()
+		return 200, "{}"
+	})
+	out, errOut, code := redriveAll(ctx, url, "--yes", "--rate", "1")
+	report := regexp.MustCompile(
+		`of 3 consumers: [12] done, 0 done already, 0 changed meanwhile, 0 failed\n`)
+	goOn := regexp.MustCompile(
+		`^streamsort: interrupted; to go on: the same command with --run [0-9a-z]+\n$`)
+	check.That(t, code == exitRefused && report.MatchString(out) && goOn.MatchString(errOut),
+		"exit code %d, %s, %s", code, out, errOut)
+	_, errOut, code = redriveAll(ctx, url, "--yes")
+	check.That(t, code == exitRefused && strings.Contains(errOut, "interrupted: nothing is done"),
+		"exit code %d, %s", code, errOut)
 }

@@ -1,11 +1,20 @@
 package main
 
 import (
+	"flag"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/pages"
 )
 
 // TestUsage: a line that is wrong is exit code 2, with the verb whose help says more, and a flag
@@ -63,10 +72,9 @@ func TestUsage(t *testing.T) {
 		{"local --port 99999", "--port must be from 0 to 65535"},
 	} {
 		_, said, code := prints(t, strings.Fields(c.line)...)
-		if code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) ||
-			!strings.Contains(said, "; see `streamsort") {
-			t.Errorf("%s: exit code %d, %s", c.line, code, said)
-		}
+		check.That(t, code == 2 && strings.HasPrefix(said, "streamsort: ") &&
+			strings.Contains(said, c.says) && strings.Contains(said, "; see `streamsort"),
+			"%s: exit code %d, %s", c.line, code, said)
 	}
 }
 
@@ -76,10 +84,9 @@ func TestHelpNamesTheValues(t *testing.T) {
 	for _, verb := range parsing(t).Model.Leaves(true) {
 		for _, f := range verb.Flags {
 			values, ok := strings.CutPrefix(f.Enum, ",")
-			if ok && (strings.Contains(f.Help, ": ,") ||
-				!strings.Contains(f.Help, strings.ReplaceAll(values, ",", ", "))) {
-				t.Errorf("%s --%s: %q does not name %q", verb.Path(), f.Name, f.Help, values)
-			}
+			check.That(t, !ok || !strings.Contains(f.Help, ": ,") &&
+				strings.Contains(f.Help, strings.ReplaceAll(values, ",", ", ")),
+				"%s --%s: %q does not name %q", verb.Path(), f.Name, f.Help, values)
 		}
 	}
 }
@@ -112,7 +119,134 @@ func TestFetchable(t *testing.T) {
 		"(devel)": "", "": ""} {
 		check.Is(t, fetchable("", &debug.BuildInfo{Main: debug.Module{Version: version}}), want, version)
 	}
-	if got := fetchable("1.2.3", nil); got != "v1.2.3" {
-		t.Errorf("a release: %q", got)
+	check.Is(t, fetchable("1.2.3", nil), "v1.2.3")
+}
+
+var updateReference = flag.Bool("update", false, "write the verbs into docs/reference/cli.md")
+
+// parsing is a parser of lines.
+func parsing(t *testing.T, options ...kong.Option) *kong.Kong {
+	t.Helper()
+	parser := check.Get(kong.New(&commands{}, append(options, kong.Vars{"version": ""}, groups)...))
+	return parser
+}
+
+// TestReference holds docs/reference/cli.md to the verbs that there are; --help has the flags.
+func TestReference(t *testing.T) {
+	var titles []string
+	tables := map[string]string{}
+	for _, verb := range parsing(t).Model.Leaves(true) {
+		title := strings.TrimSuffix(verb.ClosestGroup().Title, ":")
+		if tables[title] == "" {
+			titles = append(titles, title)
+			tables[title] = "\n### " + title + "\n\n| verb | |\n|---|---|\n"
+		}
+		typed, _, _ := strings.Cut(strings.TrimPrefix(verb.Summary(), "streamsort "), " [flags]")
+		help, _, _ := strings.Cut(verb.Help, "\n")
+		cells := strings.ReplaceAll("`"+typed+"` \x00 "+help, "|", "\\|")
+		tables[title] += "| " + strings.ReplaceAll(cells, "\x00", "|") + " |\n"
 	}
+	text := ""
+	for _, title := range titles {
+		text += tables[title]
+	}
+	part := pages.Part{
+		Path:   filepath.Join("..", "..", "docs", "reference", "cli.md"),
+		Begins: "<!-- verbs: begin -->\n", Ends: "<!-- verbs: end -->\n",
+	}
+	if *updateReference {
+		check.OK(t, part.Write(text))
+	}
+	check.OK(t, part.Holds(text, "go test ./cmd/streamsort -run TestReference -update"))
+}
+
+// TestEveryVerbHasExamples in its help, which are lines that are understood.
+func TestEveryVerbHasExamples(t *testing.T) {
+	verbs := 0
+	for _, verb := range parsing(t).Model.Leaves(true) {
+		verbs++
+		out, _, _ := prints(t, append(strings.Fields(verb.FullPath())[1:], "--help")...)
+		_, shown, ok := strings.Cut(out, "Examples:\n")
+		if !ok {
+			t.Errorf("%s has no examples", verb.FullPath())
+			continue
+		}
+		shown, _, _ = strings.Cut(shown, "\nFlags:")
+		shown, _, _ = strings.Cut(shown, "\nArguments:")
+		for line := range strings.Lines(shown) {
+			_, typed, isOne := strings.Cut(strings.TrimSpace(line), "streamsort ")
+			if !isOne {
+				continue
+			}
+			_, err := parsing(t).Parse(words(typed))
+			check.That(t, err == nil || strings.Contains(err.Error(), "no such file"), "%s: %q: %v",
+				verb.FullPath(), typed, err)
+		}
+	}
+	check.That(t, verbs >= 20, "%d verbs", verbs)
+}
+
+// typedIn finds what a page has its reader type: in backticks, or in a block, a line of its own.
+var typedIn = regexp.MustCompile("`streamsort ([^`\n]+)`|(?m)^(?:\\$ | {4,})?(?:go run \\./cmd/)?streamsort (.+)$")
+
+// TestPagesTypeVerbs: each line of README and of docs/ that begins with streamsort is understood:
+// its verb, its flags and how many arguments it has. A verb alone may be a mention.
+func TestPagesTypeVerbs(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages := []string{filepath.Join(root, "README.md")}
+	err := filepath.WalkDir(filepath.Join(root, "docs"),
+		func(path string, _ fs.DirEntry, err error) error {
+			if filepath.Ext(path) == ".md" {
+				pages = append(pages, path)
+			}
+			return err
+		})
+	check.OK(t, err)
+	lines := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		check.OK(t, err)
+		for _, found := range typedIn.FindAllStringSubmatch(string(text), -1) {
+			line, _, _ := strings.Cut(found[1]+found[2], " #")
+			for _, end := range []string{" | ", " && ", " …"} {
+				line, _, _ = strings.Cut(line, end)
+			}
+			if lines++; !understood(t, words(line)) {
+				t.Errorf("%s: streamsort %s", page, line)
+			}
+		}
+	}
+	check.That(t, lines >= 10, "only %d lines were found", lines)
+}
+
+// understood reports whether a line parses, but for what is missing in it.
+func understood(t *testing.T, line []string) bool {
+	t.Helper()
+	for i := range line {
+		line[i], _, _ = strings.Cut(line[i], "|") // one of several
+	}
+	_, err := parsing(t, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard)).Parse(line)
+	if err == nil || strings.Contains(err.Error(), "no such file") {
+		return true
+	}
+	mention := strings.HasPrefix(err.Error(), "expected ") ||
+		strings.HasPrefix(err.Error(), "missing flags") ||
+		strings.Contains(err.Error(), "missing value") || strings.Contains(err.Error(), "EOL")
+	if !mention {
+		t.Log(err)
+	}
+	return mention
+}
+
+// words are those of a line for a shell, some in single quotes.
+func words(line string) []string {
+	var all []string
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			all = append(all, part)
+			continue
+		}
+		all = append(all, strings.Fields(part)...)
+	}
+	return all
 }

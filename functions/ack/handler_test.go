@@ -78,6 +78,12 @@ func (s *server) ack(operation, members string) httpapitest.Answer {
 	return s.Request("POST", "/acks", "", fmt.Sprintf(`{"operation":%q%s}`, operation, members))
 }
 
+// done ends an edge, with more in the document.
+func (s *server) done(edge any, more string) httpapitest.Answer {
+	s.t.Helper()
+	return s.ack("done", fmt.Sprintf(`"edge":%q`, edge)+more)
+}
+
 func (s *server) edges(a httpapitest.Answer) []string {
 	s.t.Helper()
 	var document struct{ Edges []string }
@@ -90,7 +96,7 @@ func (s *server) edges(a httpapitest.Answer) []string {
 func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 	s := newServer(t)
 	root := s.edges(s.ack("create", `"tag":"t","edges":2`))[0]
-	s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)))
+	s.edges(s.done(root, `,"children":2`))
 	for name, c := range map[string]struct{ document, problem string }{
 		"more children": {`{"operation":"done","edge":%q,"children":3}`, "other-children"},
 		"names":         {`{"operation":"done","edge":%q,"children":["a"]}`, "other-children"},
@@ -111,8 +117,7 @@ func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 		})
 	}
 	s.Want("unchanged", s.ack("get", `"tag":"t"`), 200, `"edges":4,"edgesEnded":1`)
-	s.Want("the same", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200,
-		`"outcome":"applied"`, `"edges":[`)
+	s.Want("the same", s.done(root, `,"children":2`), 200, `"outcome":"applied"`, `"edges":[`)
 	s.ack("delete", `"tag":"t"`)
 	a := s.Request("POST", "/acks", "", `{"operations":[{"operation":"create","tag":"t","edges":2}]}`)
 	check.That(t, !strings.Contains(a.Body, `"edges":[`), "a chain that has ended: %s", a.Body)
@@ -121,9 +126,9 @@ func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 func TestOutstanding(t *testing.T) {
 	s := newServer(t)
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
-	files := s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)))
-	words := s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":["a","b"]`, files[1])))
-	s.ack("done", fmt.Sprintf(`"edge":%q`, words[0]))
+	files := s.edges(s.done(root, `,"children":2`))
+	words := s.edges(s.done(files[1], `,"children":["a","b"]`))
+	s.done(words[0], "")
 	ask := func(tree string) httpapitest.Answer {
 		return s.ack("outstanding", `"tag":"t","tree":`+tree)
 	}
@@ -159,18 +164,17 @@ func TestATree(t *testing.T) {
 	created := s.ack("create", `"tag":"db"`)
 	s.Want("created", created, 200, `"outcome":"applied"`, `"state":"OPEN"`, `"edges":1`)
 	root := s.edges(created)[0]
-	split := s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root))
+	split := s.done(root, `,"children":2`)
 	s.Want("split", split, 200, `"outcome":"applied"`, `"edges":3,"edgesEnded":1`)
 	files := s.edges(split)
 	named := s.ack("done", fmt.Sprintf(`"children":["a","é"],"edge":%q`, files[0]))
 	s.Want("named", named, 200, `"edges":5`)
 	words := s.edges(named)
-	s.Want("repeated", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200,
-		`"outcome":"applied"`, `"edges":5`)
+	s.Want("repeated", s.done(root, `,"children":2`), 200, `"outcome":"applied"`, `"edges":5`)
 	added := s.ack("add", fmt.Sprintf(`"edge":%q,"batch":"1","children":1`, files[1]))
 	s.Want("added", added, 200, `"edges":6`)
 	for _, e := range append(words, files[1]) {
-		s.Want("done", s.ack("done", fmt.Sprintf(`"edge":%q`, e)), 200, `"outcome":"applied"`)
+		s.Want("done", s.done(e, ""), 200, `"outcome":"applied"`)
 	}
 	s.Want("fails after its end", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, files[1])), 200,
 		`"outcome":"edge-ended"`)
@@ -179,15 +183,13 @@ func TestATree(t *testing.T) {
 		200, `"deadline":"2026-01-04T00:00:00Z"`)
 	last := s.edges(added)[0]
 	for range 2 {
-		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, last)), 200, `"outcome":"ended"`,
-			`"state":"DONE"`, `"eventId":"`)
+		s.Want("ended", s.done(last, ""), 200, `"outcome":"ended"`, `"state":"DONE"`, `"eventId":"`)
 	}
 	s.Want("status", s.Request("GET", "/chains", "tag=db", ""), 200, `"state":"DONE"`,
 		`"edges":6,"edgesEnded":6`, `"ageSeconds":60`)
 	s.Want("get", s.ack("get", `"tag":"db"`), 200, `"state":"DONE"`)
 	other := check.Get(xorack.ParseEdge(root))
-	s.Want("too late", s.ack("done", fmt.Sprintf(`"edge":%q`, other.Child(7))), 410, "problems/ended",
-		`"outcome":"already-done"`)
+	s.Want("too late", s.done(other.Child(7), ""), 410, "problems/ended", `"outcome":"already-done"`)
 	s.Want("too late to fail", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, other.Child(7))),
 		410, "problems/ended")
 	// Two adds with a count, and a done with one, start three edges, and the chain is done when all
@@ -198,11 +200,11 @@ func TestATree(t *testing.T) {
 		all = append(all,
 			s.edges(s.ack("add", fmt.Sprintf(`"edge":%q,"batch":%q,"children":1`, root, batch)))...)
 	}
-	all = append(all, s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":1`, root)))...)
+	all = append(all, s.edges(s.done(root, `,"children":1`))...)
 	check.Need(t, len(all) == 3 && all[0] != all[1] && all[0] != all[2] && all[1] != all[2],
 		"edges %v, want three of their own", all)
 	for _, e := range all {
-		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, e)), 200)
+		s.Want("ended", s.done(e, ""), 200)
 	}
 	s.Want("done", s.Request("GET", "/chains", "tag=z", ""), 200, `"state":"DONE"`)
 	// A chain that failed, or is deleted, is over; its tag is not taken by other options.
@@ -222,8 +224,7 @@ func TestATree(t *testing.T) {
 	s.Want("extend before create",
 		s.ack("extend", fmt.Sprintf(`"edge":%q,"until":"2026-01-02T04:00:00Z"`, xorack.Root("v", "", 0))),
 		404, "problems/no-chain")
-	s.Want("another chain's edge", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "2", 0))),
-		409, "problems/other-chain")
+	s.Want("another chain's edge", s.done(xorack.Root("t", "2", 0), ""), 409, "problems/other-chain")
 }
 
 func TestFan(t *testing.T) {
@@ -249,8 +250,7 @@ func TestStamps(t *testing.T) {
 		s.Want("under an id", s.ack("stamp", `"tag":"t","stamp":"0001","id":"1"`), 200, `"stamp":"00fe"`)
 	}
 	s.Want("another length", s.ack("stamp", `"tag":"t","stamp":"01"`), 409, "problems/stamp-length")
-	s.Want("other kind", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "", 0))), 409,
-		"problems/other-kind")
+	s.Want("other kind", s.done(xorack.Root("t", "", 0), ""), 409, "problems/other-kind")
 	s.Want("acked", s.ack("stamp", `"tag":"t","stamp":"00FE"`), 200, `"stamp":"0000","acked":true`,
 		`"outcome":"ended"`)
 	s.Want("too late", s.ack("stamp", `"tag":"t","stamp":"00fe"`), 410, `"outcome":"already-done"`)
@@ -282,8 +282,7 @@ func TestBatch(t *testing.T) {
 		`{"status":404,"operation":"delete","type":"https://streamsort.dev/problems/no-chain"`,
 		`{"status":409,"operation":"done","type":"https://streamsort.dev/problems/other-kind"`)
 	check.That(t, strings.Contains(s.logs.String(), `"Acks":4`) &&
-		strings.Contains(s.logs.String(), `"ChainsCreated":1`),
-		"metrics: %s", s.logs.String())
+		strings.Contains(s.logs.String(), `"ChainsCreated":1`), "metrics: %s", s.logs.String())
 }
 
 func TestBadInput(t *testing.T) {
@@ -362,10 +361,9 @@ const endedRecord = `{"eventSource":"aws:dynamodb","eventName":"MODIFY","dynamod
 func TestStream(t *testing.T) {
 	s := newServer(t)
 	batch := fmt.Sprintf(`{"Records":[`+endedRecord+`,`+endedRecord+`]}`, 1, 7, 2, 0)
-	if got := s.Invoke(batch); got != `{"batchItemFailures":null}` &&
-		got != `{"batchItemFailures":[]}` {
-		t.Errorf("answer %s", got)
-	}
+	got := s.Invoke(batch)
+	check.That(t, got == `{"batchItemFailures":null}` || got == `{"batchItemFailures":[]}`,
+		"answer %s", got)
 	check.That(t, len(s.announced) == 1 && s.announced[0] == "t DONE", "announced %q", s.announced)
 	s.refuse = errors.New("the bus is down")
 	check.Is(t, s.Invoke(batch), `{"batchItemFailures":[{"itemIdentifier":"2"}]}`)
@@ -378,15 +376,14 @@ func TestStream(t *testing.T) {
 	s.refuse = nil
 	s.logs.Reset()
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
-	s.ack("done", fmt.Sprintf(`"edge":%q`, root))
+	s.done(root, "")
 	c := check.Get(s.store.Chain(t.Context(), "t"))
 	image := fmt.Sprintf(`{"Records":[{"eventSource":"aws:dynamodb","eventName":"MODIFY","dynamodb":{"SequenceNumber":"1","NewImage":{"tag":{"S":"t"},"v":{"N":"1"},
 		"inc":{"B":%q},"n":{"N":"0"},"edges":{"N":"1"},"created":{"N":"%d"},"seen":{"N":"%d"},"due":{"N":"%d"},"dueShard":{"N":"3"}}}}]}`,
 		mustJSON(c.Incarnation[:]), c.Created.UnixMilli(), c.Seen.UnixMilli(), c.Due.UnixMilli())
 	s.Invoke(image)
-	if c, _ := s.store.Chain(t.Context(), "t"); !c.Sealed() {
-		t.Errorf("%+v", c)
-	}
+	c, _ = s.store.Chain(t.Context(), "t")
+	check.That(t, c.Sealed(), "%+v", c)
 	check.That(t, strings.Contains(s.logs.String(), `"ChainsDone":1`), "metrics: %s", s.logs.String())
 }
 
@@ -405,10 +402,9 @@ func TestNothingIsLogged(t *testing.T) {
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
 	s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"canary"`, root))
 	s.Request("POST", "/acks", "", `{"operations":[{"operation":"get","tag":"canary"}]}`)
-	if text := s.logs.String(); strings.Contains(text, "canary") ||
-		!strings.Contains(text, `"answered","status":200,"refused":1`) {
-		t.Errorf("the log: %s", text)
-	}
+	text := s.logs.String()
+	check.That(t, !strings.Contains(text, "canary") &&
+		strings.Contains(text, `"answered","status":200,"refused":1`), "the log: %s", text)
 }
 
 func TestRoutesAreTheContract(t *testing.T) {

@@ -38,12 +38,11 @@ func TestMessagesWithoutSeqs(t *testing.T) {
 		s.post("", `{"messages":[{"queue":"q","id":"d","body":1},{"queue":"q","id":"c","body":0}]}`), 200,
 		`{"status":200,"outcome":"advanced","queue":"q","seq":4,`,
 		`{"status":409,"outcome":"conflict","queue":"q","detail":`)
-	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200,
-		`{"seq":1,"id":"a","body":{"n":1}`, `{"seq":2,"id":"b","body":1`, `{"seq":4,"id":"d"`,
-		`"position":4`)
-	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"kind":"arrival"`,
+	s.Want("read", s.get("/messages", "queue=q"), 200, `{"seq":1,"id":"a","body":{"n":1}`,
+		`{"seq":2,"id":"b","body":1`, `{"seq":4,"id":"d"`, `"position":4`)
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"kind":"arrival"`,
 		`"position":4`, `"gapOpen":false`)
-	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[]`)
+	s.Want("gaps", s.get("/gaps", "queue=q"), 200, `"gaps":[]`)
 	s.logsHave(`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Advances":1`,
 		`"MessagesStored":3`, `"Advances":2`)
 }
@@ -64,7 +63,7 @@ func TestIdempotencyKey(t *testing.T) {
 	s.Want("one", s.keyed("one", `{"queue":"q","body":{}}`), 200, `"seq":5`)
 	s.Want("one again", s.keyed("one", `{"queue":"q","body":{}}`), 200,
 		`"outcome":"duplicate"`, `"seq":5`)
-	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`,
+	s.Want("read", s.get("/messages", "queue=q"), 200, `{"seq":1,"body":1,`,
 		`{"seq":2,"id":"own","body":3,`, `{"seq":5,"id":"one","body":{},`)
 	s.Want("a message with a seq", s.keyed("k", `{"queue":"numbered","seq":1,"body":1}`), 200,
 		`"outcome":"advanced"`)
@@ -91,8 +90,7 @@ func TestAppendAtASeq(t *testing.T) {
 	s.Want("the first makes the queue", s.post("", `{"messages":[{"queue":"q","kind":"arrival","seq":1,"body":1},{"queue":"q","seq":2,"id":"own","body":2}]}`), 200,
 		`"outcome":"advanced","queue":"q","seq":1,"old":0,"new":2`,
 		`"outcome":"advanced","queue":"q","seq":2,`)
-	s.Want("the queue", s.Request("GET", "/queues", "queue=q", ""), 200, `"kind":"arrival"`,
-		`"position":2`)
+	s.Want("the queue", s.get("/queues", "queue=q"), 200, `"kind":"arrival"`, `"position":2`)
 	s.Want("again, and more", s.post("", `{"messages":[{"queue":"q","seq":2,"id":"own","body":2},{"queue":"q","seq":3,"body":3}]}`), 200,
 		`"outcome":"duplicate","queue":"q","seq":2,`,
 		`"outcome":"advanced","queue":"q","seq":3,"old":2,"new":3`)
@@ -105,7 +103,7 @@ func TestAppendAtASeq(t *testing.T) {
 		`"outcome":"advanced","queue":"q","seq":4,`, `{"status":409,"outcome":"ahead","queue":"q","seq":6,"old":3,"new":4,"detail":"the queue is in arrival order, and its position is 4: put seq 5 next`)
 	s.Want("without a seq", s.post("", `{"queue":"q","kind":"arrival","id":"plain","body":5}`),
 		200, `"seq":5`)
-	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`,
+	s.Want("read", s.get("/messages", "queue=q"), 200, `{"seq":1,"body":1,`,
 		`{"seq":2,"id":"own","body":2,`, `{"seq":5,"id":"plain","body":5,`)
 	for body, code := range map[string]string{
 		`{"queue":"p","kind":"numbered","seq":1,"body":1}`:         "unknown",

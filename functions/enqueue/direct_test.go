@@ -2,9 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
@@ -12,6 +19,8 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/producer"
 )
 
 // invoked is the context of a call by a qualifier, with an operation in its client context where
@@ -82,8 +91,7 @@ func TestEventsAreNoOrders(t *testing.T) {
 				m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "ann", 1)
 				check.That(t, err == nil && found && string(m.Body) == event &&
 					strings.Contains(answer, `"outcome":"advanced"`),
-					"%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer,
-					m.Body, err)
+					"%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer, m.Body, err)
 				check.Is(t, s.queues(t), "ann", event, alias)
 			}
 		}
@@ -156,4 +164,127 @@ func TestEventsComeAgain(t *testing.T) {
 	for _, event := range []string{`{"author":"ann"}`, `[]`, `7`, `{"author":"bob","n":1,"other":1}`} {
 		check.Has(t, s.invokeAs(t, invoked(t.Context(), putAlias, ""), event), `"status":4`, event)
 	}
+}
+
+// doors are the aliases by which POST /messages comes: those of the HTTP API and of the function
+// URL.
+var doors = []string{"live", urlAlias}
+
+// through has requests come by an alias.
+func (s *server) through(t *testing.T, alias string) {
+	s.Client = httpapitest.New(t,
+		func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+			return s.handle(invoked(ctx, alias, ""), raw)
+		})
+}
+
+// TestFunctionURL: by the alias of the function URL the function puts, as by the HTTP API, and
+// answers nothing else.
+func TestFunctionURL(t *testing.T) {
+	s := newServer(t, nil)
+	s.through(t, urlAlias)
+	s.Want("one", s.put(1, `"a"`), 200, `"outcome":"advanced"`)
+	s.Want("a batch",
+		s.post("", `{"messages":[{"queue":"q","seq":2,"body":1},{"queue":"q","seq":4,"body":1}]}`), 200,
+		`"outcome":"parked"`)
+	s.Want("read", s.get("/messages", "queue=q"), 405, "problems/no-method")
+	s.Want("set up", s.Request("PUT", "/queues", "", `{"queue":"q","policy":"skip"}`), 404,
+		"problems/no-route")
+	for _, direct := range []string{`{"queue":"q","seq":3,"body":1}`,
+		`{"operation":"configure","queue":"q","policy":"skip"}`} {
+		check.Has(t, s.invokeAs(t, invoked(t.Context(), urlAlias, ""), direct),
+			`"code":"misplaced"`, direct)
+	}
+}
+
+// serveLambda is Lambda's API with this function, by its aliases.
+func serveLambda(t *testing.T, handle httpapitest.Handler) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		path, _ := url.PathUnescape(
+			strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/2015-03-31/functions/"), "/invocations"))
+		_, alias, _ := strings.Cut(path, "enqueue:")
+		text, wrong := base64.StdEncoding.DecodeString(r.Header.Get("X-Amz-Client-Context"))
+		var beside struct{ Custom map[string]string }
+		check.That(t, err == nil && wrong == nil && json.Unmarshal(text, &beside) == nil &&
+			strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256"),
+			"%s, %s: %v, %v", r.URL, text, err, wrong)
+		answer, err := handle(invoked(context.WithoutCancel(r.Context()), alias,
+			beside.Custom["operation"]), body)
+		if err != nil {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			answer, _ = json.Marshal(map[string]string{"errorMessage": err.Error(), "errorType": "Problem"})
+		}
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", "local")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "local")
+	t.Setenv("AWS_REGION", "eu-central-1")
+}
+
+// TestInvoke: the producer by a direct invoke, by both aliases, of a stack with raw events and
+// without. What is too far ahead waits until the missing one has come, also by the alias put, which
+// does not say which it is.
+func TestInvoke(t *testing.T) {
+	for _, alias := range []string{"live", putAlias} {
+		t.Run(alias, func(t *testing.T) {
+			s := newServer(t, nil)
+			serveLambda(t, s.handle)
+			s.Want("bounded", s.Request("PUT", "/queues", "", `{"queue":"q","maxAhead":3}`), 200)
+			transport := check.Get(
+				producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+alias, ""))
+			p := check.Get(producer.New(transport,
+				&producer.Options{MinBackOff: time.Millisecond, MaxBackOff: 20 * time.Millisecond}))
+			ctx := t.Context()
+			var futures []*producer.Future
+			for _, seq := range []int64{9, 8, 7, 6, 5, 4, 3, 2, 1} {
+				f := check.Get(p.Send(ctx, producer.Message{Queue: "q", Seq: &seq, Body: fmt.Append(nil, seq)}))
+				futures = append(futures, f)
+			}
+			for _, f := range futures {
+				check.Get(f.Wait(ctx))
+			}
+			check.OK(t, p.Close(ctx))
+			s.Want("all", s.get("/queues", "queue=q"), 200, `"position":9`)
+		})
+	}
+}
+
+// TestProducerKeepsBodies: each body is read back byte for byte, whatever it is, with all that
+// stands beside it.
+func TestProducerKeepsBodies(t *testing.T) {
+	s := newServer(t, nil)
+	serveLambda(t, s.handle)
+	p := check.Get(producer.New(check.Get(producer.Invoke("enqueue:live", "")), nil))
+	bodies := []string{
+		`{"a":1}`, ` {"a" : 1}`, "{\"a\":\t1}\n", `"<&>\u2028"`, "\u2028", "", "nul", "null", `"` + "\xff" + `"`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000), `-0.10e+3`, "\x00\x01",
+	}
+	const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	var futures []*producer.Future
+	for i, body := range bodies {
+		seq := int64(i + 1)
+		f := check.Get(p.Send(t.Context(), producer.Message{
+			Queue: "q\"\\\n\u2028<ü>", Seq: &seq, ID: fmt.Sprint("id\t", i), Body: []byte(body),
+			Attributes:  map[string]string{"a\"": "\x01", "b": ""},
+			Traceparent: traceparent, Tracestate: "vendor=1",
+		}))
+		futures = append(futures, f)
+	}
+	check.OK(t, p.Close(t.Context()))
+	for i, f := range futures {
+		r := check.Get(f.Wait(t.Context()))
+		check.That(t, r.Outcome == cursor.Advanced && r.Seq == int64(i+1), "%q: %+v", bodies[i], r)
+	}
+	i := 0
+	for m, err := range s.sorter(t).Read(t.Context(), "q\"\\\n\u2028<ü>", 0, int64(len(bodies))) {
+		check.That(t, err == nil && string(m.Body) == bodies[i] && m.ID == fmt.Sprint("id\t", i) &&
+			m.Attributes["a\""] == "\x01" && len(m.Attributes) == 2 &&
+			m.Trace == (cursor.Trace{Parent: traceparent, State: "vendor=1"}),
+			"%.100q came out as %+v, %v", bodies[i], m, err)
+		i++
+	}
+	check.That(t, i == len(bodies), "%d of %d messages", i, len(bodies))
 }

@@ -81,8 +81,7 @@ func (s *server) logsHave(parts ...string) {
 }
 
 func (s *server) put(seq int64, body string) httpapitest.Answer {
-	return s.Request("POST", "/messages", "",
-		fmt.Sprintf(`{"queue":"q","seq":%d,"body":%s}`, seq, body))
+	return s.post("", fmt.Sprintf(`{"queue":"q","seq":%d,"body":%s}`, seq, body))
 }
 
 func TestEachOutcomeHasItsStatus(t *testing.T) {
@@ -96,29 +95,27 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 		`"position":1`)
 	s.Want("parked", s.put(3, `"c"`), 202, `"outcome":"parked"`)
 	s.Want("full", s.put(9, `"d"`), 429, "problems/full", `"maxAhead":3`, `"position":1`)
-	s.Want("full in a batch", s.Request("POST", "/messages", "",
+	s.Want("full in a batch", s.post("",
 		`{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q","seq":3,"body":"c"}]}`), 200,
 		`"outcome":"full","queue":"q","seq":9,"old":1,"new":1,"maxAhead":3`)
 	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`,
 		`use another one, and put \"first\": 0 beside its first message`)
 	a := s.put(9, `"d"`)
 	check.That(t, a.Headers["retry-after"] != "", "full without Retry-After: %v", a.Headers)
-	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[{"from":2,"to":2,"since":`)
+	s.Want("gaps", s.get("/gaps", "queue=q"), 200, `"gaps":[{"from":2,"to":2,"since":`)
 	s.now = s.now.Add(time.Hour)
-	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`,
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"gapOpen":true`,
 		`"gapAgeSeconds":3600`, `"parked":1,`)
-	s.Want("before the gap", s.Request("POST", "/messages", "", `{"messages":[{"queue":"aged","seq":2,"body":1},{"queue":"aged","seq":4,"body":1}]}`), 200)
+	s.Want("before the gap", s.post("", `{"messages":[{"queue":"aged","seq":2,"body":1},{"queue":"aged","seq":4,"body":1}]}`), 200)
 	s.now = s.now.Add(time.Hour)
-	s.Want("a move to an old gap",
-		s.Request("POST", "/messages", "", `{"queue":"aged","seq":1,"body":1}`), 200)
-	s.Want("its age", s.Request("GET", "/queues", "queue=aged", ""), 200, `"gapAgeSeconds":3600`,
-		`"position":2`)
+	s.Want("a move to an old gap", s.post("", `{"queue":"aged","seq":1,"body":1}`), 200)
+	s.Want("its age", s.get("/queues", "queue=aged"), 200, `"gapAgeSeconds":3600`, `"position":2`)
 	s.now = s.now.Add(-time.Hour)
 	check.Get(s.sorter(t).Sweep(t.Context(), cursor.SweepOptions{}))
 	s.Want("late", s.put(2, `"f"`), 410, "problems/late")
-	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `"seq":1,"body":"a"`, `"seq":2,`,
+	s.Want("read", s.get("/messages", "queue=q"), 200, `"seq":1,"body":"a"`, `"seq":2,`,
 		`"tombstone":`, `"last":3`)
-	s.Want("no queue", s.Request("GET", "/queues", "queue=other", ""), 404, "problems/no-queue",
+	s.Want("no queue", s.get("/queues", "queue=other"), 404, "problems/no-queue",
 		`"detail":"nothing was ever put to this queue (queue \"other\")"`)
 	s.Request("PUT", "/queues", "", `{"queue":"async","mode":"async"}`)
 	s.Want("stored", s.post("", `{"queue":"async","seq":1,"body":1}`), 202, `"outcome":"stored"`)
@@ -128,9 +125,9 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	// A seq beyond what JSON readers take is a text.
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"far","first":"9223372036854775806"}`),
 		200, `"first":"9223372036854775806"`)
-	s.Want("put", s.Request("POST", "/messages", "",
+	s.Want("put", s.post("",
 		`{"queue":"far","seq":"9223372036854775806","body":1}`), 200, `"seq":"9223372036854775806"`)
-	s.Want("put as a number", s.Request("POST", "/messages", "",
+	s.Want("put as a number", s.post("",
 		`{"queue":"far","seq":9223372036854775807,"body":1}`), 200, `"new":"9223372036854775807"`)
 }
 
@@ -138,7 +135,7 @@ func TestBatch(t *testing.T) {
 	for _, door := range doors {
 		s := newServer(t, nil)
 		s.through(t, door)
-		a := s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"body":{}},{"queue":"q","seq":"1","body":null},{"queue":"p","seq":7,"body":[]}]}`)
+		a := s.post("", `{"messages":[{"queue":"q","seq":2,"body":{}},{"queue":"q","seq":"1","body":null},{"queue":"p","seq":7,"body":[]}]}`)
 		s.Want("batch", a, 200, `{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":0,"new":2}`,
 			`{"status":200,"outcome":"advanced","queue":"q","seq":1,`,
 			`{"status":202,"outcome":"parked","queue":"p","seq":7,`)
@@ -146,7 +143,7 @@ func TestBatch(t *testing.T) {
 		for i := range intake.MaxMessages + 1 {
 			fmt.Fprintf(&many, `,{"queue":"q","seq":%d,"body":0}`, i+1)
 		}
-		s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`),
+		s.Want("too many", s.post("", `{"messages":[`+many.String()[1:]+`]}`),
 			400, `"code":"out-of-range"`, `"field":"messages"`, "at most 500")
 	}
 }
@@ -181,11 +178,10 @@ func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 	binary := base64.StdEncoding.EncodeToString([]byte{0, 0xff, 1})
 	next := len(bodies) + 1
 	s.Want("binary",
-		s.Request("POST", "/messages", "",
+		s.post("",
 			fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`,
 				next, binary)), 200)
-	s.Want("binary read",
-		s.Request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""), 200,
+	s.Want("binary read", s.get("/messages", fmt.Sprintf("queue=q&after=%d", next-1)), 200,
 		`"bodyBase64":"`+binary+`"`, `"contentType":"application/octet-stream"`,
 		`"attributes":{"a":"b"}`, `"id":"i"`)
 }
@@ -211,17 +207,14 @@ func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 		refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
 	check.OK(t, err)
 	s := newServer(t, func(service *service) {
-		if service.sorter, err = cursor.New(store, nil); err != nil {
-			t.Fatal(err)
-		}
+		service.sorter, err = cursor.New(store, nil)
+		check.Need(t, err == nil, "%v", err)
 	})
-	s.Want("made",
-		s.Request("PUT", "/queues", "", `{"queue":"a","kind":"keyed","keyType":"number"}`), 200)
+	s.made(`{"queue":"a","kind":"keyed","keyType":"number"}`)
 	s.Want("both",
-		s.Request("POST", "/messages", "",
-			`{"messages":[{"queue":"a","seq":1,"body":1},{"queue":"b","seq":1,"body":1}]}`), 503,
+		s.post("", `{"messages":[{"queue":"a","seq":1,"body":1},{"queue":"b","seq":1,"body":1}]}`), 503,
 		"repeating the request is safe")
-	s.Want("alone", s.Request("POST", "/messages", "",
+	s.Want("alone", s.post("",
 		`{"messages":[{"queue":"a","seq":1,"body":1}]}`), 400, `"field":"messages[0].seq"`)
 }
 
@@ -322,14 +315,13 @@ func TestDirectInvoke(t *testing.T) {
 func TestRawEvents(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"full.name":"octo/repo","id":17},"delivery":{"number":1},"messages":[1]}`
-	s.Want("by the query", s.Request("POST", "/messages",
-		"queue=repository.full%5C.name&seq=delivery.number", event), 200, `"queue":"octo/repo"`)
+	s.Want("by the query", s.post("queue=repository.full%5C.name&seq=delivery.number", event), 200,
+		`"queue":"octo/repo"`)
 	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "octo/repo", 1)
 	check.That(t, err == nil && string(m.Body) == event, "body %q, %v; want the event", m.Body, err)
-	s.Want("a number as the queue",
-		s.Request("POST", "/messages", "queue=repository.id&seq=delivery.number", event), 200,
+	s.Want("a number as the queue", s.post("queue=repository.id&seq=delivery.number", event), 200,
 		`"queue":"17"`)
-	s.Want("several", s.Request("POST", "/messages", "queue=a&seq=n",
+	s.Want("several", s.post("queue=a&seq=n",
 		`[{"a":"x","n":2},{"a":"x","n":"1"}]`), 200, `"results"`, `"new":2`)
 	for query, field := range map[string]string{
 		"queue=repository.name&seq=delivery.number": "queue",
@@ -338,12 +330,11 @@ func TestRawEvents(t *testing.T) {
 		"queue=repository.id&id=repository":         "id",
 		"queue=a&seq=c&other=1":                     "other",
 	} {
-		s.Want(query, s.Request("POST", "/messages", query, event), 400, `"field":"`+field+`"`)
+		s.Want(query, s.post(query, event), 400, `"field":"`+field+`"`)
 	}
 
 	s = newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", Seq: "n"}) })
-	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","n":1}`),
-		200, `"queue":"ann"`)
+	s.Want("by the stack's settings", s.post("", `{"author":"ann","n":1}`), 200, `"queue":"ann"`)
 	for event, want := range map[string]string{
 		`{"author":"ann","n":2}`:                            `"new":2`,
 		`[{"author":"eve","n":1}]`:                          `"results"`,
@@ -384,19 +375,12 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 		`"queue":"page","seq":2`)
 	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`,
 		`"body":{"id":"b","x":1}`)
-	s.Want("two under one id", s.with(map[string]string{"X-A": "b"}, query,
-		`{"object":"twins","entry":[{"id":"a"},{"id":"a","x":1},{"id":"a"},{"id":"b"}]}`), 200,
-		`{"status":200,"outcome":"advanced","queue":"twins","seq":1,`,
-		`{"status":409,"outcome":"conflict","queue":"twins","seq":1,`,
-		`{"status":200,"outcome":"duplicate","queue":"twins","seq":1,`,
-		`{"status":200,"outcome":"advanced","queue":"twins","seq":2,`)
 	s.Want("two of one seq",
 		s.post("queue=q&seq=n", `[{"q":"numbers","n":1},{"q":"numbers","n":1,"x":1}]`), 200,
 		`{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)
 	full := s.post("queue=q&seq=n",
 		`[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`)
-	check.That(t, strings.Count(full.Body, `"outcome":"full"`) == 2,
-		"two too far ahead: %s", full.Body)
+	check.Is(t, strings.Count(full.Body, `"outcome":"full"`), 2, full.Body)
 	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" +
 		url.QueryEscape("userId | anonymousId")
 	s.Want("a batch of Segment", s.with(map[string]string{"X-A": "b"}, segment, `{"batch":[{"messageId":"m1","userId":"u"},{"messageId":"m2","userId":null,"anonymousId":"n"}]}`), 200, `"queue":"u","seq":1`, `"queue":"n","seq":1`)
@@ -434,14 +418,11 @@ func TestRawEventsInArrivalOrder(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"name":"r"},"delivery":{"id":"evt_17","n":3}}`
 	const query = "queue=repository.name&id=delivery.id"
-	s.Want("first", s.Request("POST", "/messages", query, event), 200,
-		`"outcome":"advanced","queue":"r","seq":1`)
-	s.Want("repeated", s.Request("POST", "/messages", query, event), 200,
-		`"outcome":"duplicate","queue":"r","seq":1`)
-	s.Want("other bytes", s.Request("POST", "/messages", query, event+" "), 409, "problems/conflict")
-	s.Want("a number as the id", s.Request("POST", "/messages", "queue=repository.name&id=delivery.n",
-		event), 200, `"seq":2`)
-	s.Want("several", s.Request("POST", "/messages", "queue=q&id=i",
+	s.Want("first", s.post(query, event), 200, `"outcome":"advanced","queue":"r","seq":1`)
+	s.Want("repeated", s.post(query, event), 200, `"outcome":"duplicate","queue":"r","seq":1`)
+	s.Want("other bytes", s.post(query, event+" "), 409, "problems/conflict")
+	s.Want("a number as the id", s.post("queue=repository.name&id=delivery.n", event), 200, `"seq":2`)
+	s.Want("several", s.post("queue=q&id=i",
 		`[{"q":"r","i":1},{"q":"r","i":2}]`), 200, `"seq":3`, `"seq":4`)
 	s.Want("direct",
 		httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","id":"i","event":{"q":"r","i":2}}`)},
@@ -450,13 +431,13 @@ func TestRawEventsInArrivalOrder(t *testing.T) {
 		httpapitest.Answer{Status: 200,
 			Body: s.Invoke(`{"queue":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200,
 		`"seq":5`, `"seq":6`)
-	s.Want("with both", s.Request("POST", "/messages", "queue=q&id=i&seq=n",
+	s.Want("with both", s.post("queue=q&id=i&seq=n",
 		`{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
 	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "numbered", 1)
 	check.That(t, err == nil && m.ID == "x", "id %q, %v", m.ID, err)
 
 	s = newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", ID: "i"}) })
-	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","i":"1"}`),
+	s.Want("by the stack's settings", s.post("", `{"author":"ann","i":"1"}`),
 		200, `"queue":"ann","seq":1`)
 }
 
@@ -594,9 +575,8 @@ func TestStart(t *testing.T) {
 // TestErrorsOfSettings: each names its setting, the value, the bounds and what to do.
 func TestErrorsOfSettings(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
-	s.Want("made",
-		s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"time"}`), 200)
+	s.made(`{"queue":"numbered"}`)
+	s.made(`{"queue":"keyed","kind":"keyed","keyType":"time"}`)
 	for body, problem := range map[string]string{
 		`"first":-1`:                         `first is "-1": it must be an integer from 0 to 9223372036854775807, in plain digits`,
 		`"kind":"both"`:                      `kind is "both": it must be numbered, arrival or keyed`,

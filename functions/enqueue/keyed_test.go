@@ -23,6 +23,11 @@ func (s *server) get(path, query string) httpapitest.Answer {
 	return s.Request("GET", path, query, "")
 }
 
+// made makes a queue with these settings.
+func (s *server) made(settings string) {
+	s.Want("made", s.Request("PUT", "/queues", "", settings), 200)
+}
+
 // settle gives places to all of a queue that is due by the server's clock.
 func (s *server) settle(t *testing.T, queue string) {
 	t.Helper()
@@ -44,9 +49,8 @@ func TestMessagesWithKeys(t *testing.T) {
 	s.Want("other bytes", s.post("", `{"queue":"q","key":1767319445.5,"id":"b","body":"other"}`), 409,
 		"problems/conflict", "this key and id")
 	s.Want("another key", put(`"2026-01-03T00:00:00Z"`, "b", `,"prev":"none"`), 202)
-	s.Want("status", s.get("/queues", "queue=q"), 200,
-		`"kind":"keyed"`, `"keyType":"time"`, `"settle":"5s"`, `"late":"deliver"`, `"position":0`,
-		`"gapOpen":false`, `"parked":0`,
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"kind":"keyed"`, `"keyType":"time"`,
+		`"settle":"5s"`, `"late":"deliver"`, `"position":0`, `"gapOpen":false`, `"parked":0`,
 		`"waiting":3`, `"oldestWaiting":"2026-01-02T03:04:05Z"`, `"dueAt":"2026-01-02T03:04:10Z"`,
 		`"lateSoFar":0`)
 	s.now = s.now.Add(5 * time.Second)
@@ -132,10 +136,8 @@ func TestRawEventsWithKeys(t *testing.T) {
 // TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is stored.
 func TestWordsOfKeys(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("made",
-		s.Request("PUT", "/queues", "", `{"queue":"time","kind":"keyed","keyType":"time"}`), 200)
-	s.Want("made",
-		s.Request("PUT", "/queues", "", `{"queue":"text","kind":"keyed","keyType":"text"}`), 200)
+	s.made(`{"queue":"time","kind":"keyed","keyType":"time"}`)
+	s.made(`{"queue":"text","kind":"keyed","keyType":"text"}`)
 	s.Want("made", s.post("", `{"messages":[{"queue":"numbered","seq":1,"body":1},{"queue":"arrival","id":"a","body":1}]}`), 200)
 	for _, c := range []struct{ name, query, body, code, field, names string }{
 		{"no key", "", `{"queue":"time","id":"a","body":1}`, "missing", "key", "keyed"},
@@ -164,7 +166,7 @@ func TestWordsOfKeys(t *testing.T) {
 		{"mixed", "", `{"messages":[{"queue":"fresh","seq":1,"body":1},{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1}]}`, "missing", "messages[0].key", "with a key or without"},
 		{"mixed with arrivals", "", `{"messages":[{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1},{"queue":"fresh","id":"b","body":1}]}`, "missing", "messages[1].key", "with a key or without"},
 	} {
-		s.Want(c.name, s.Request("POST", "/messages", c.query, c.body), 400, `"code":"`+c.code+`"`,
+		s.Want(c.name, s.post(c.query, c.body), 400, `"code":"`+c.code+`"`,
 			`"field":"`+c.field+`"`, c.names)
 	}
 	for body, names := range map[string]string{
@@ -256,4 +258,37 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 	s.Want("late", put(1), 200, `"outcome":"advanced","queue":"q","seq":2,"late":true`)
 	check.That(t, !strings.Contains(s.logs.String(), `"Late":`),
 		"the settler counts it, and so does enqueue: %s", &s.logs)
+}
+
+// TestAQueueStartsWhereItsFirstMessageSays; a refused put makes none, and its answer says what to
+// do.
+func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("0", s.post("", `{"queue":"q","seq":0,"body":1}`), 410, `"first":1`,
+		`a new queue starts at seq 1, and none was made: put \"first\": 0, or \"here\", beside the message, or make it with PUT /queues {\"queue\": \"q\", \"first\": 0}`)
+	s.Want("no queue", s.get("/queues", "queue=q"), 404)
+	s.Want("0, said so", s.post("", `{"queue":"q","seq":0,"first":0,"body":1}`), 200,
+		`"outcome":"advanced","queue":"q","seq":0`)
+	s.Want("another", s.post("", `{"queue":"q","seq":1,"first":"1","body":1}`), 400, `"field":"first"`,
+		"starts at seq 0")
+	s.Want("in the middle", s.post("", `{"queue":"m","seq":4711,"body":1}`), 202, `"outcome":"parked"`,
+		`it waits for seq 1, with which the queue starts`)
+	s.Want("here", s.post("", `{"queue":"h","seq":4711,"first":"here","body":1}`), 200,
+		`"outcome":"advanced","queue":"h","seq":4711`)
+	a := s.post("", `{"queue":"h","seq":4713,"body":1}`) // behind a gap
+	check.That(t, !strings.Contains(a.Body, "detail"), "parked: %s", a.Body)
+	s.Want("beyond a queue in arrival order",
+		s.post("", `{"queue":"a","seq":4711,"kind":"arrival","body":1}`), 409, `"outcome":"ahead"`,
+		`"first":1`, "none was made", `\"kind\": \"arrival\", \"first\": 4711}`)
+	s.Want("of an event", s.post("queue=q&seq=n&first=here", `{"q":"e","n":9}`), 200,
+		`"outcome":"advanced","queue":"e","seq":9`)
+	for body, problem := range map[string]string{
+		`{"queue":"q","first":1,"body":1}`:               "must not be given without a seq",
+		`{"queue":"q","seq":1,"first":-1,"body":1}`:      "here",
+		`{"queue":"q","seq":1,"first":"there","body":1}`: "here",
+	} {
+		s.Want(body, s.post("", body), 400, `"field":"first"`, problem)
+	}
+	got := s.Invoke(`{"queue":"d","seq":7,"first":"here","body":1}`)
+	check.That(t, strings.Contains(got, `"outcome":"advanced","queue":"d","seq":7`), "%v", got)
 }

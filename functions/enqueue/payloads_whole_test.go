@@ -20,7 +20,7 @@ func TestEventFiles(t *testing.T) {
 	query := "id=@digest&queue=" + url.QueryEscape("source | Records[0].eventSource | Records[0].EventSource | eventSource | 'other'")
 	events := payloads.Lambda(t)
 	for _, e := range events {
-		s.Want(e.Kind, s.Request("POST", "/messages", query, string(e.Body)), 200, "advanced")
+		s.Want(e.Kind, s.post(query, string(e.Body)), 200, "advanced")
 	}
 	check.That(t, len(events) >= 100, "only %d files", len(events))
 }
@@ -36,7 +36,7 @@ func TestThePagesExample(t *testing.T) {
 		"id": {"@digest"}}.Encode()
 	s := newServer(t, nil)
 	for _, e := range payloads.GitHub(t, "../..") {
-		a := s.Request("POST", "/messages", query, string(e.Body))
+		a := s.post(query, string(e.Body))
 		check.That(t, a.Status == 202 || strings.Contains(a.Body, "duplicate"),
 			"%s of %s: %d %s", e.Kind, e.From, a.Status, a.Body)
 	}

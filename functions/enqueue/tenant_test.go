@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -10,10 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -117,4 +123,168 @@ func FuzzTenant(f *testing.F) {
 		after := check.Get(sorter.Status(t.Context(), "@globex/q"))
 		check.That(t, cmp.Equal(before, after), "another's queue was %+v, and is %+v", before, after)
 	})
+}
+
+// counters is the table that has what tenants took.
+var counters = cursor.Names{}.Tables()[2]
+
+// newQuotaServer is a server whose tenants have these quotas.
+func newQuotaServer(t *testing.T, quotas string) *server {
+	t.Helper()
+	all := check.Get(quota.Read([]byte(quotas)))
+	return newServer(t, func(s *service) {
+		s.tenantClaim, s.quotas = "org",
+			quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters), all, s.now)
+	})
+}
+
+// A request over a quota is refused whole, with the quota that it is over, until the next window;
+// another tenant and operators have nothing of it.
+func TestQuotas(t *testing.T) {
+	s := newQuotaServer(t, `{"quotas": [{"name": "*", "messages": 1, "bytes": 100, "newQueues": 2}]}`)
+	put := func(of, query, body string) httpapitest.Answer {
+		return s.RequestAs("org", of, "POST", "/messages", query, body)
+	}
+	batch := func(n int, queue string) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"queue":"%s","seq":%d,"body":%d}`, queue, i+1, i))
+		}
+		return `{"messages":[` + strings.Join(all, ",") + `]}`
+	}
+	s.Want("a batch", put("acme", "", batch(8, "q")), 200)
+	s.Want("three messages where two are left, to two new queues where one is", put("acme", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q2","seq":1,"body":1},{"queue":"q3","id":"i","body":1}]}`), 200)
+	a := put("acme", "queue=q&seq=n", `{"q":"q","n":9}`)
+	s.Want("one more", a, 429, `problems/quota"`, `"code":"quota"`, `"quota":"messages"`, `"limit":1`,
+		`"per":"second"`)
+	check.Is(t, a.Headers["retry-after"], "5", "to the end of the window")
+	s.Want("too many bytes", put("hooli", "", `{"queue":"q","seq":1,"body":"`+strings.Repeat("x", 900)+
+		`","attributes":{"a":"`+strings.Repeat("y", 101)+`"}}`), 200)
+	s.Want("more bytes", put("hooli", "", `{"queue":"q","seq":2,"body":1}`), 429, `"quota":"bytes"`)
+	s.Want("more than two windows", put("globex", "", batch(25, "q")), 200)
+	a = put("globex", "", `{"queue":"q","seq":26,"body":1}`)
+	s.Want("behind that", a, 429, `"quota":"messages"`)
+	check.Is(t, a.Headers["retry-after"], "15", "to the window after the debt")
+	s.Want("an operator", s.post("", batch(20, "@acme/q")), 403)
+	check.Has(t, s.Invoke(batch(20, "@acme/q")), `"seq":20`, "to an operator in the account")
+	check.Is(t, s.queues(t), "@acme/q @acme/q2 @acme/q3 @globex/q @hooli/q")
+	s.now = s.now.Add(5 * time.Second)
+	s.Want("in the next window", put("acme", "", `{"queue":"q2","seq":2,"body":1}`), 200)
+	s.Want("a queue that is set up", s.RequestAs("org", "acme", "PUT", "/queues", "",
+		`{"queue":"q4","maxAhead":9}`), 429, `"quota":"newQueues"`)
+	s.Want("one that is there",
+		s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q2","maxAhead":9}`), 200)
+	s.now = s.now.Add(time.Minute)
+	s.Want("in the next minute",
+		s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`), 200)
+	s.logsHave(`"QuotaExceeded":1`)
+}
+
+// What is over a quota asks nothing of the tables, and leaves another tenant's requests as they
+// are.
+func TestANoisyNeighbour(t *testing.T) {
+	names := cursor.Names{}
+	meter := ddbtest.NewMeter(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
+	s := newServer(t, func(s *service) {
+		store := check.Get(cursor.NewStore(meter, names))
+		s.sorter, s.tenantClaim = check.Get(cursor.New(store, &cursor.Options{Now: s.now})), "org"
+		limits := []quota.Quota{{Name: "*",
+			Limits: quota.Amounts{quota.Messages: 10, quota.NewQueues: 5}}}
+		s.quotas = quota.NewKeeper(quota.NewStore(meter, counters), limits, s.now)
+	})
+	put := func(tenant string, seq, status int) ddbtest.Total {
+		t.Helper()
+		body := fmt.Sprintf(`{"queue":"q","seq":%d,"body":1}`, seq)
+		s.Want(tenant, s.RequestAs("org", tenant, "POST", "/messages", "", body), status)
+		return meter.Take()
+	}
+	put("quiet", 1, 200)
+	alone := put("quiet", 2, 200)
+	for seq := range 100 { // what a window has
+		put("noisy", seq+1, 200)
+	}
+	put("noisy", 101, 429)
+	refused, beside := put("noisy", 101, 429), put("quiet", 3, 200)
+	check.That(t, refused.Reads+refused.Writes == 0, "a refused request costs %+v", refused)
+	check.That(t, beside.Units.Writes <= alone.Units.Writes,
+		"alone %+v, beside a noisy neighbour %+v", alone, beside)
+}
+
+// A call that is answered 400 for what is in it takes nothing of a quota.
+func TestARefusedCallTakesNoQuota(t *testing.T) {
+	for name, bad := range map[string]string{
+		"two under one seq":          `{"queue":"q","seq":1,"body":1},{"queue":"q","seq":1,"body":2}`,
+		"an id that is too long":     `{"queue":"q","seq":1,"body":1},{"queue":"q","seq":2,"id":"` + strings.Repeat("x", 2000) + `","body":2}`,
+		"two under one id":           `{"queue":"q","id":"a","body":1},{"queue":"q","id":"a","body":2}`,
+		"a malformed key":            `{"queue":"q","id":"a","key":1,"keyType":"number","body":1},{"queue":"q","id":"b","key":"x","keyType":"number","body":2}`,
+		"a seq, and one without one": `{"queue":"q","seq":1,"body":1},{"queue":"q","id":"a","body":2}`,
+	} {
+		s := newQuotaServer(t, `{"quotas": [{"name": "*", "messages": 1, "newQueues": 1}]}`)
+		for range 11 {
+			s.Want(name, s.RequestAs("org", "acme", "POST", "/messages", "", `{"messages":[`+bad+`]}`), 400)
+		}
+		s.Want("good",
+			s.RequestAs("org", "acme", "POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`), 200)
+	}
+}
+
+// TestListQueues: each queue once, by state and without one, and nobody another's.
+func TestListQueues(t *testing.T) {
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+	on := trouble.Definition(trouble.DefaultName)
+	s := &service{sorter: sorter, trouble: trouble.NewStore(ddb.NewMemory(on), on), now: time.Now}
+	operators := httpapitest.New(t, runtime.Around(io.Discard, headroom, s.api().Handle))
+	ofTenants := *s
+	ofTenants.tenantClaim = "org"
+	tenants := httpapitest.New(t, runtime.Around(io.Discard, headroom, ofTenants.api().Handle))
+	for _, queue := range []string{"@acme/a", "@acme/b", "@acme-eu/a", "a", "b"} {
+		check.Get(sorter.Configure(t.Context(), queue, cursor.Change{}))
+		check.OK(t,
+			s.trouble.Put(t.Context(), trouble.Row{State: trouble.Gap, Queue: queue, Since: time.Now()}))
+	}
+	list := func(as string, query url.Values) string {
+		var all []string
+		for {
+			a := operators.Request("GET", "/queues", query.Encode(), "")
+			if as != "" {
+				a = tenants.RequestAs("org", as, "GET", "/queues", query.Encode(), "")
+			}
+			tenants.Want(query.Encode(), a, 200)
+			var page struct {
+				List []struct{ Queue string }
+				Next string
+			}
+			check.OK(t, json.Unmarshal([]byte(a.Body), &page))
+			for _, row := range page.List {
+				all = append(all, row.Queue)
+			}
+			if page.Next == "" {
+				slices.Sort(all)
+				return strings.Join(all, " ")
+			}
+			query.Set("after", page.Next)
+		}
+	}
+	query := func(prefix, state, limit string) url.Values {
+		q := url.Values{"prefix": {prefix}, "limit": {limit}}
+		if state != "" {
+			q.Set("state", state)
+		}
+		return q
+	}
+	for _, c := range []struct{ as, prefix, want string }{
+		{"", "", "@acme-eu/a @acme/a @acme/b a b"},
+		{"", "@acme/", "@acme/a @acme/b"},
+		{"acme", "", "a b"},
+		{"acme", "b", "b"},
+		{"globex", "", ""},
+	} {
+		for _, state := range []string{"", "gap"} {
+			for _, limit := range []string{"1", "2", "100"} {
+				got := list(c.as, query(c.prefix, state, limit))
+				check.That(t, got == c.want, "%q sees %q of %q, state %q, limit %s; want %q", c.as, got,
+					c.prefix, state, limit, c.want)
+			}
+		}
+	}
 }

@@ -11,11 +11,10 @@ import (
 // call it is about, and names what the caller wrote, the bound, or what to give instead.
 func TestWords(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("made", s.Request("POST", "/messages", "", `{"queue":"arrival","id":"a","body":1}`), 200)
+	s.Want("made", s.post("", `{"queue":"arrival","id":"a","body":1}`), 200)
 	s.Want("made",
 		s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":2}]}`), 200)
-	s.Want("made",
-		s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"number"}`), 200)
+	s.made(`{"queue":"keyed","kind":"keyed","keyType":"number"}`)
 	s.Want("made", s.post("", `{"queue":"numbered","seq":1,"body":1}`), 200)
 	large := `"` + strings.Repeat("x", cursor.MaxBody) + `"`
 	long, half := strings.Repeat("x", cursor.MaxID+1), `"`+strings.Repeat("x", 200_000)+`"`
@@ -53,7 +52,7 @@ func TestWords(t *testing.T) {
 	} {
 		a := s.keyed(c.key, c.body)
 		if c.key == "" {
-			a = s.Request("POST", "/messages", c.query, c.body)
+			a = s.post(c.query, c.body)
 		}
 		want := append(c.names, `"code":"`+c.code+`"`)
 		if c.field != "" {
@@ -79,7 +78,7 @@ func TestWords(t *testing.T) {
 			200, []string{`"status":400,"queue":"keyed","seq":1,`, `"code":"misplaced"`},
 		},
 	} {
-		a := s.Request("POST", "/messages", "", `{"messages":[`+body+`]}`)
+		a := s.post("", `{"messages":[`+body+`]}`)
 		s.Want(body[:60], a, want.status, want.says...)
 	}
 	// In a call of several each result says it.

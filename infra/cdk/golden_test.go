@@ -3,15 +3,25 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
 	"github.com/google/go-cmp/cmp"
+	"github.com/wI2L/jsondiff"
 
 	"github.com/streamsort/streamsort/infra/cdk/streamsort"
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -99,10 +109,9 @@ func diffGolden(t *testing.T, file, got string) {
 	t.Helper()
 	want, err := template.ReadFile(file)
 	check.Need(t, err == nil, "%v; write it with: make template", err)
-	if encode(t, decode(t, want)) != got {
-		t.Errorf("the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s",
-			file, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
-	}
+	check.That(t, encode(t, decode(t, want)) == got,
+		"the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s",
+		file, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
 }
 
 func decode(t *testing.T, text []byte) map[string]any {
@@ -160,4 +169,87 @@ func encode(t *testing.T, value any) string {
 	encoder.SetIndent("", "  ")
 	check.OK(t, encoder.Encode(value))
 	return out.String()
+}
+
+// patchFile is the text of a file that makes the whole template out of its base, whose path is seen
+// from the file's folder.
+func patchFile(t *testing.T, file, base, whole string) string {
+	t.Helper()
+	from, err := template.ReadFile(filepath.Join(filepath.Dir(file), base))
+	check.Need(t, err == nil, "%v; write it with: make template", err)
+	operations := check.Get(jsondiff.CompareJSON(from, []byte(whole), jsondiff.LCS()))
+	patch := []any{}
+	for _, o := range operations {
+		operation := map[string]any{"op": o.Type, "path": o.Path}
+		if o.Type != jsondiff.OperationRemove {
+			operation["value"] = o.Value
+		}
+		patch = append(patch, operation)
+	}
+	return short(t, "", map[string]any{"Base": base, "Patch": patch}) + "\n"
+}
+
+// short is a value's JSON, indented where it does not fit in a line of 120.
+func short(t *testing.T, indent string, value any) string {
+	t.Helper()
+	const step = "  "
+	var members []string
+	brackets := "[]"
+	switch value := value.(type) {
+	case []any:
+		for _, inner := range value {
+			members = append(members, short(t, indent+step, inner))
+		}
+	case map[string]any:
+		brackets = "{}"
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			members = append(members, fmt.Sprintf("%q: %s", key, short(t, indent+step, value[key])))
+		}
+	default:
+		return strings.TrimSuffix(encode(t, value), "\n")
+	}
+	line := brackets[:1] + strings.Join(members, ", ") + brackets[1:]
+	if len(indent+line) <= 120 && !strings.Contains(line, "\n") {
+		return line
+	}
+	return brackets[:1] + "\n" + indent + step + strings.Join(members, ",\n"+indent+step) + "\n" +
+		indent + brackets[1:]
+}
+
+// addSources adds a source of each kind, as the tests of the local stack have them: those that it
+// runs, and those whose events are handed to their functions there. A bucket is not among them,
+// whose notifications the CDK sets up by a function of its own; its notifications come by a queue
+// here.
+func addSources(stack *streamsort.Stack) error {
+	scope := stack.Stack
+	const account = "account"
+	payments := awssqs.NewQueue(scope, jsii.String("Payments"), nil)
+	notified := awssqs.NewQueue(scope, jsii.String("Notified"), nil)
+	ledger := awssqs.NewQueue(scope, jsii.String("Ledger"),
+		&awssqs.QueueProps{Fifo: jsii.Bool(true), ContentBasedDeduplication: jsii.Bool(true)})
+	accounts := awsdynamodb.NewTableV2(scope, jsii.String("Accounts"), &awsdynamodb.TablePropsV2{
+		TableName: jsii.String("accounts"), PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"),
+			Type: awsdynamodb.AttributeType_STRING},
+		DynamoStream: awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES,
+	})
+	return errors.Join(
+		stack.AddSource("Payments",
+			streamsort.Source{Name: "src", From: payments, Queue: account, Seq: "n"}),
+		stack.AddSource("Inbox", streamsort.Source{Name: "src", From: notified, Kind: "s3"}),
+		stack.AddSource("Ledger", streamsort.Source{Name: "src", From: ledger}),
+		stack.AddSource("Changes", streamsort.Source{Name: "src",
+			From: awssns.NewTopic(scope, jsii.String("Topic"), nil), Queue: account}),
+		stack.AddSource("Orders", streamsort.Source{
+			Name: "src", From: awsevents.NewEventBus(scope, jsii.String("Bus"), nil),
+			Pattern: &awsevents.EventPattern{Source: jsii.Strings("com.example.orders")},
+			Queue:   account, Key: "@time,n", KeyType: "time,number",
+		}),
+		stack.AddSource("Clicks",
+			streamsort.Source{Name: "src", From: awskinesis.NewStream(scope, jsii.String("Clicks"), nil)}),
+		stack.AddSource("Accounts", streamsort.Source{Name: "src", From: accounts}),
+		stack.AddSource("Trades",
+			streamsort.Source{Name: "src",
+				From: streamsort.Kafka{BootstrapServers: []string{"b-1.example.com:9096"},
+					Topic: "trades", Pollers: 1}}),
+	)
 }

@@ -269,8 +269,7 @@ func TestReleasedByDefault(t *testing.T) {
 			}
 		}
 	}
-	diff := cmp.Diff(texts(want), texts(got))
-	check.That(t, diff == "", "(- the CDK's, + the release's)\n%s", diff)
+	check.Is(t, cmp.Diff(texts(want), texts(got)), "", "- the CDK's, + the release's")
 }
 
 // optionalParameters switch parts of the template on.
@@ -301,10 +300,9 @@ func TestReleasedIsWhole(t *testing.T) {
 					if list, is := inner.([]any); is && key == "Fn::GetAtt" {
 						name, _ = list[0].(string)
 					}
-					if (key == "Ref" || key == "Fn::GetAtt") && !strings.HasPrefix(name, "AWS::") &&
-						all[name] == nil {
-						t.Errorf("with %v: %s refers to %s", slices.Sorted(maps.Keys(given)), path, name)
-					}
+					check.That(t, key != "Ref" && key != "Fn::GetAtt" || strings.HasPrefix(name, "AWS::") ||
+						all[name] != nil, "with %v: %s refers to %s", slices.Sorted(maps.Keys(given)), path,
+						name)
 					if key != "DependsOn" {
 						walk(path+"."+key, inner)
 					}
@@ -319,10 +317,9 @@ func TestReleasedIsWhole(t *testing.T) {
 			if id != "Dashboard" {
 				walk(id, resource)
 			}
-			if statements, is := resource.(object)["Properties"].(object)["PolicyDocument"].(object); is &&
-				len(statements["Statement"].([]any)) == 0 {
-				t.Errorf("with %v: %s allows nothing", slices.Sorted(maps.Keys(given)), id)
-			}
+			statements, is := resource.(object)["Properties"].(object)["PolicyDocument"].(object)
+			check.That(t, !is || len(statements["Statement"].([]any)) != 0, "with %v: %s allows nothing",
+				slices.Sorted(maps.Keys(given)), id)
 		}
 	}
 }
@@ -332,9 +329,7 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 	all := resources(t, optionalParameters)
 	properties := func(id string) string {
 		resource, is := all[id].(object)
-		if !is {
-			t.Errorf("there is no %s", id)
-		}
+		check.That(t, is, "there is no %s", id)
 		return string(check.Get(json.Marshal(resource["Properties"])))
 	}
 	for id, wants := range map[string][]string{

@@ -238,9 +238,8 @@ func TestLaneBatchingWindow(t *testing.T) {
 		for {
 			b, wait := l.next(l.now)
 			if b == nil {
-				if !wait.IsZero() != (wantWait > 0) || wantWait > 0 && !wait.Equal(start.Add(wantWait)) {
-					t.Errorf("waits until %v, want %v", wait.Sub(start), wantWait)
-				}
+				check.That(t, !wait.IsZero() == (wantWait > 0) && (wantWait <= 0 ||
+					wait.Equal(start.Add(wantWait))), "waits until %v, want %v", wait.Sub(start), wantWait)
 				break
 			}
 			l.trace = append(l.trace, span(b))

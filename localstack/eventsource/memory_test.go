@@ -212,8 +212,7 @@ func (r received) key() string { return r.Dynamodb.Keys["id"].S }
 func receive(t testing.TB, payload []byte) []received {
 	t.Helper()
 	var event struct{ Records []received }
-	err := json.Unmarshal(payload, &event)
-	check.That(t, err == nil, "event is not JSON: %v", err)
+	check.Is(t, json.Unmarshal(payload, &event), nil)
 	return event.Records
 }
 

@@ -93,14 +93,12 @@ func TestAPI(t *testing.T) {
 
 	status, header, body := do(t, "GET", url+"/event/a%2Fb?x=1", "", "")
 	var got event
-	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 ||
-		header.Get("Content-Type") != "application/json" {
-		t.Fatalf("event: %d %s %v", status, body, err)
-	}
-	if got.RawPath != "/event/a/b" || got.PathParameters["id"] != "a/b" ||
-		got.RequestContext.DomainName != "a1.example" || got.RequestContext.Stage != "$default" {
-		t.Errorf("event = %+v", got)
-	}
+	err := json.Unmarshal([]byte(body), &got)
+	check.Need(t, err == nil && status == 200 && header.Get("Content-Type") == "application/json",
+		"event: %d %s %v", status, body, err)
+	check.That(t, got.RawPath == "/event/a/b" && got.PathParameters["id"] == "a/b" &&
+		got.RequestContext.DomainName == "a1.example" && got.RequestContext.Stage == "$default",
+		"event = %+v", got)
 
 	big := strings.Repeat("x", maxAPIBody+1)
 	cases := []struct {
@@ -140,10 +138,8 @@ func TestURL(t *testing.T) {
 	var got event
 	err := json.Unmarshal([]byte(body), &got)
 	check.Need(t, err == nil && status == 200, "event: %d %s", status, body)
-	if got.RawPath != "/a%20b" || got.RouteKey != "$default" ||
-		got.RequestContext.HTTP.Path != "/a%20b" {
-		t.Errorf("event = %+v; want the path still encoded", got)
-	}
+	check.That(t, got.RawPath == "/a%20b" && got.RouteKey == "$default" &&
+		got.RequestContext.HTTP.Path == "/a%20b", "event = %+v; want the path still encoded", got)
 	for _, c := range []struct {
 		url, body string
 		status    int
@@ -173,18 +169,15 @@ func TestInvokeBySDK(t *testing.T) {
 			Payload: []byte(`{"rawPath":"/x"}`), LogType: types.LogTypeTail})
 		check.Need(t, err == nil, "%s: %v", name, err)
 		tail, _ := base64.StdEncoding.DecodeString(aws.ToString(out.LogResult))
-		if out.StatusCode != 200 || string(out.Payload) != `{"rawPath":"/x"}` ||
-			out.FunctionError != nil || string(tail) != "path /x\n" {
-			t.Errorf("%s: %d %s %v %q", name, out.StatusCode, out.Payload, out.FunctionError, tail)
-		}
+		check.That(t, out.StatusCode == 200 && string(out.Payload) == `{"rawPath":"/x"}` &&
+			out.FunctionError == nil && string(tail) == "path /x\n", "%s: %d %s %v %q", name,
+			out.StatusCode, out.Payload, out.FunctionError, tail)
 	}
 	name := "echo"
 	out, err := client.Invoke(ctx,
 		&sdk.InvokeInput{FunctionName: &name, Payload: []byte(`{"fail":"so be it"}`)})
-	if err != nil || aws.ToString(out.FunctionError) != "Unhandled" ||
-		!strings.Contains(string(out.Payload), "so be it") {
-		t.Errorf("failing function: %+v, %v", out, err)
-	}
+	check.That(t, err == nil && aws.ToString(out.FunctionError) == "Unhandled" &&
+		strings.Contains(string(out.Payload), "so be it"), "failing function: %+v, %v", out, err)
 	out, err = client.Invoke(ctx,
 		&sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeEvent})
 	check.That(t, err == nil && out.StatusCode == 202, "Event: %+v, %v; want 202", out, err)
@@ -195,16 +188,9 @@ func TestInvokeBySDK(t *testing.T) {
 		_, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(payload)})
 		return err
 	}
-	var notFound *types.ResourceNotFoundException
-	err = invoke("nobody", "{}")
-	check.That(t, errors.As(err, &notFound), "unknown function: %v", err)
-	var throttled *types.TooManyRequestsException
-	err = invoke("closed", "{}")
-	check.That(t, errors.As(err, &throttled), "throttled function: %v", err)
-	var invalid *types.InvalidRequestContentException
-	err = invoke("echo", "{")
-	check.That(t, errors.As(err, &invalid), "broken JSON: %v", err)
-	var tooLarge *types.RequestTooLargeException
-	err = invoke("echo", `"`+strings.Repeat("x", lambda.MaxPayload)+`"`)
-	check.That(t, errors.As(err, &tooLarge), "large payload: %v", err)
+	check.IsA[*types.ResourceNotFoundException](t, invoke("nobody", "{}"))
+	check.IsA[*types.TooManyRequestsException](t, invoke("closed", "{}"))
+	check.IsA[*types.InvalidRequestContentException](t, invoke("echo", "{"))
+	large := `"` + strings.Repeat("x", lambda.MaxPayload) + `"`
+	check.IsA[*types.RequestTooLargeException](t, invoke("echo", large))
 }

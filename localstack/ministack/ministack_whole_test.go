@@ -19,10 +19,8 @@ func TestDeploy(t *testing.T) {
 	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}}, "Work": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "work"}}},
 	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}, "RWork": {"Value": {"Ref": "Work"}}}}`
 	outputs := check.Get(s.Deploy(ctx, "shop", []byte(template), nil))
-	if outputs["RTopic"] != "arn:aws:sns:us-east-1:000000000000:orders" ||
-		!strings.HasSuffix(outputs["RWork"], "/000000000000/work") {
-		t.Errorf("outputs = %v", outputs)
-	}
+	check.That(t, outputs["RTopic"] == "arn:aws:sns:us-east-1:000000000000:orders" &&
+		strings.HasSuffix(outputs["RWork"], "/000000000000/work"), "outputs = %v", outputs)
 	_, err := s.Deploy(ctx, "bad", []byte(`{"Resources": {"X": {"Type": "AWS::Nobody::Knows"}}}`), nil)
 	check.That(t, err != nil, "a template with an unknown type was taken")
 	check.OK(t, s.healthy(ctx))
@@ -71,15 +69,11 @@ func TestStrict(t *testing.T) {
 	var got struct {
 		Item struct{ N struct{ N string } }
 	}
-	if err := s.JSON(ctx, "dynamodb", "DynamoDB_20120810.PutItem",
-		map[string]any{"TableName": "orders", "Item": item}, &got); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.JSON(ctx, "dynamodb", "DynamoDB_20120810.GetItem",
-		map[string]any{"TableName": "orders", "Key": map[string]any{"k": item["k"]}}, &got); err != nil ||
-		got.Item.N.N != largest {
-		t.Errorf("%s came back, %v", got.Item.N.N, err)
-	}
+	check.OK(t, s.JSON(ctx, "dynamodb", "DynamoDB_20120810.PutItem",
+		map[string]any{"TableName": "orders", "Item": item}, &got))
+	err = s.JSON(ctx, "dynamodb", "DynamoDB_20120810.GetItem",
+		map[string]any{"TableName": "orders", "Key": map[string]any{"k": item["k"]}}, &got)
+	check.That(t, err == nil && got.Item.N.N == largest, "%s came back, %v", got.Item.N.N, err)
 
 	response, err := s.Client().Post(s.Endpoint, "application/x-amz-json-1.0", strings.NewReader("{}"))
 	check.OK(t, err)

@@ -95,7 +95,7 @@ func TestReadFileErrors(t *testing.T) {
 		"over.json": "remove.json: Patch: ", "garbled.json": "garbled.json: Patch: ",
 	} {
 		text, err := ReadFile(filepath.Join(dir, name))
-		check.That(t, err != nil && strings.Contains(err.Error(), want), "%s: %q, %v", name, text, err)
+		check.Says(t, err, want, name, text)
 	}
 	// What is no patch, Parse refuses with words of its own.
 	for name, text := range map[string]string{
@@ -106,4 +106,110 @@ func TestReadFileErrors(t *testing.T) {
 		_, err = Parse(read)
 		check.That(t, err != nil, "Parse takes %s", text)
 	}
+}
+
+const foreignStack = `{
+ "Parameters": {"Name": {"Type": "String", "Default": "orders"}},
+ "Resources": {
+  "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Ref": "Name"}}},
+  "Work": {"Type": "AWS::SQS::Queue", "Properties": {"RedrivePolicy": {"deadLetterTargetArn": {"Fn::GetAtt": ["Dead", "Arn"]}, "maxReceiveCount": 3}}},
+  "Dead": {"Type": "AWS::SQS::Queue"},
+  "Failures": {"Type": "AWS::SQS::Queue"},
+  "Sub": {"Type": "AWS::SNS::Subscription", "Properties": {"Protocol": "sqs", "TopicArn": {"Ref": "Topic"}, "Endpoint": {"Fn::Join": ["", [{"Fn::GetAtt": ["Work", "Arn"]}, ""]]}}},
+  "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {
+   "Runtime": "provided.al2023", "DeadLetterConfig": {"TargetArn": {"Fn::GetAtt": ["Failures", "Arn"]}},
+   "Environment": {"Variables": {"TOPIC": {"Ref": "Topic"}, "QUEUE": {"Fn::Sub": "${Work.QueueName}"}}}}}
+ }}`
+
+func TestForeignTemplate(t *testing.T) {
+	doc := check.Get(Parse([]byte(foreignStack)))
+	text, services := check.Get2(doc.ForeignTemplate(Options{}))
+	check.Is(t, cmp.Diff([]string{"SNS", "SQS"}, services), "")
+	const want = `{
+	 "Resources": {
+	  "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}},
+	  "Work": {"Type": "AWS::SQS::Queue", "Properties": {"RedrivePolicy": {"deadLetterTargetArn": {"Fn::GetAtt": ["Dead", "Arn"]}, "maxReceiveCount": 3}}},
+	  "Dead": {"Type": "AWS::SQS::Queue", "Properties": {}},
+	  "Sub": {"Type": "AWS::SNS::Subscription", "Properties": {"Protocol": "sqs", "TopicArn": {"Ref": "Topic"}, "Endpoint": {"Fn::Join": ["", [{"Fn::GetAtt": ["Work", "Arn"]}, ""]]}}}
+	 },
+	 "Outputs": {
+	  "RTopic": {"Value": {"Ref": "Topic"}},
+	  "AWorkAQueueName": {"Value": {"Fn::GetAtt": ["Work", "QueueName"]}}
+	 }}`
+	var gotValue, wantValue any
+	check.OK(t, json.Unmarshal(text, &gotValue))
+	check.OK(t, json.Unmarshal([]byte(want), &wantValue))
+	check.Is(t, cmp.Diff(wantValue, gotValue), "")
+
+	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) {
+		return ForeignOutput(id, attribute), nil
+	}})
+	check.OK(t, err)
+	diff := cmp.Diff(map[string]string{"TOPIC": "RTopic", "QUEUE": "AWorkAQueueName"},
+		read.Functions[0].Env)
+	check.That(t, diff == "", "environment (-want +got):\n%s", diff)
+	if len(read.Queues) != 1 || read.Queues[0].Name != "local-Failures" ||
+		read.Functions[0].Async.OnFailure != "local-Failures" {
+		t.Errorf("queues = %+v, dead letters to %q; want the failure queue alone", read.Queues,
+			read.Functions[0].Async.OnFailure)
+	}
+}
+
+// What calls a function from a service that is not part of the local stack is not run, and is
+// reported; the function itself is.
+func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
+	doc := check.Get(Parse([]byte(`{"Resources": {
+	 "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "x"}, "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap", "Code": {"ZipFile": ""}, "Role": "r", "Environment": {"Variables": {"STREAMSORT_FAILURE_QUEUE": {"Ref": "Failures"}}}}},
+	 "Alias": {"Type": "AWS::Lambda::Alias", "Properties": {"FunctionName": {"Ref": "F"}, "FunctionVersion": "1", "Name": "live"}},
+	 "Topic": {"Type": "AWS::SNS::Topic"},
+	 "Subscription": {"Type": "AWS::SNS::Subscription", "Properties": {"Protocol": "lambda", "TopicArn": {"Ref": "Topic"}, "Endpoint": {"Ref": "Alias"}, "RedrivePolicy": {"deadLetterTargetArn": {"Fn::GetAtt": ["Failures", "Arn"]}}}},
+	 "Rule": {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"source": ["shop"]}, "Targets": [{"Id": "f", "Arn": {"Fn::GetAtt": ["F", "Arn"]}}]}},
+	 "Failures": {"Type": "AWS::SQS::Queue"},
+	 "Fifo": {"Type": "AWS::SQS::Queue", "Properties": {"FifoQueue": true}},
+	 "OfFifo": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": {"Fn::GetAtt": ["Fifo", "Arn"]}}},
+	 "Stream": {"Type": "AWS::Kinesis::Stream", "Properties": {"ShardCount": 1}},
+	 "OfStream": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": {"Fn::GetAtt": ["Stream", "Arn"]}, "StartingPosition": "LATEST"}},
+	 "OfMSK": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": "arn:aws:kafka:eu-west-1:123456789012:cluster/c/1", "Topics": ["t"]}},
+	 "OfKafka": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "SelfManagedEventSource": {"Endpoints": {"KafkaBootstrapServers": ["b:9092"]}}}}}}`)))
+	want := map[string]bool{"Topic": true, "Subscription": false, "Rule": false, "Failures": false,
+		"Fifo": true, "Stream": true}
+	for id, is := range want {
+		check.Is(t, doc.foreign[id], is, id)
+	}
+	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) {
+		return id + attribute, nil
+	}})
+	check.OK(t, err)
+	check.Is(t, cmp.Diff([]string{
+		"OfFifo: only standard queues are read here",
+		"OfKafka: there is no Kafka here",
+		"OfMSK: there is no Kafka here",
+		"OfStream: no stream of Kinesis is read here",
+		"Rule: a bus of MiniStack does not reach the functions here",
+		"Subscription: a topic of MiniStack does not reach the functions here",
+	}, read.NotRun), "", "not run (-want +got)")
+	check.That(t, len(read.Functions) == 1 && len(read.Mappings)+len(read.Readers) == 0, "%+v", read)
+}
+
+// Another service's resource that calls a function in a way which nobody knows of is refused.
+func TestForeignCallsFunction(t *testing.T) {
+	doc, err := Parse([]byte(`{"Resources": {"F": {"Type": "AWS::Lambda::Function"},
+	 "Bucket": {"Type": "AWS::S3::Bucket", "Properties": {"NotificationConfiguration": {"LambdaConfigurations": [{"Event": "s3:ObjectCreated:*", "Function": {"Fn::GetAtt": ["F", "Arn"]}}]}}}}}`))
+	check.OK(t, err)
+	_, _, err = doc.ForeignTemplate(Options{})
+	if err == nil || !strings.Contains(err.Error(), "Resources.Bucket.Properties: names function F") {
+		t.Errorf("error = %v; want the bucket that names F", err)
+	}
+}
+
+// A queue that a rule sends to is in use; one that takes what the rule's target does not is for
+// failures.
+func TestForeignRuleTargets(t *testing.T) {
+	doc := check.Get(Parse([]byte(`{"Resources": {
+	 "Taken": {"Type": "AWS::SQS::Queue"},
+	 "Failed": {"Type": "AWS::SQS::Queue"},
+	 "Rule": {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"source": ["shop"]}, "Targets": [
+	  {"Id": "q", "Arn": {"Fn::GetAtt": ["Taken", "Arn"]}, "DeadLetterConfig": {"Arn": {"Fn::GetAtt": ["Failed", "Arn"]}}}]}}}}`)))
+	diff := cmp.Diff(map[string]bool{"Taken": true, "Failed": false, "Rule": true}, doc.foreign)
+	check.Is(t, diff, "")
 }

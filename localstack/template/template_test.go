@@ -1,7 +1,7 @@
 package template
 
 import (
-	"errors"
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
@@ -160,8 +160,7 @@ func TestImport(t *testing.T) {
 	doc, err := Parse([]byte(text))
 	check.OK(t, err)
 	_, err = doc.Read(Options{})
-	var missing *MissingImportError
-	check.That(t, errors.As(err, &missing) && missing.Name == "shop-stream", "error = %v", err)
+	check.Is(t, check.As[*MissingImportError](t, err).Name, "shop-stream")
 	got, err := doc.Read(Options{Imports: map[string]string{"shop-stream": "here"}})
 	check.That(t, err == nil && got.Outputs["X"] == "here", "Read = %+v, %v", got, err)
 }
@@ -183,4 +182,174 @@ func TestNames(t *testing.T) {
 	check.That(t, got == "a.b-c" && ok, "StreamTable = %q, %v", got, ok)
 	got = shorten(strings.Repeat("x", 70) + "End")
 	check.That(t, len(got) == 64 && strings.HasSuffix(got, "End"), "shorten = %q (%d)", got, len(got))
+}
+
+const withTokens = `{"Resources": {
+ "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "functions/sort"},
+  "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap", "Code": {"ZipFile": "x"}, "Role": "r"}},
+ "Api": {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"ProtocolType": "HTTP", "Name": "a"}},
+ "Stage": {"Type": "AWS::ApiGatewayV2::Stage", "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "$default", "AutoDeploy": true}},
+ "Integration": {"Type": "AWS::ApiGatewayV2::Integration", "Properties": {"ApiId": {"Ref": "Api"}, "IntegrationType": "AWS_PROXY",
+  "IntegrationUri": {"Fn::GetAtt": ["F", "Arn"]}, "PayloadFormatVersion": "2.0"}},
+ "Permission": {"Type": "AWS::Lambda::Permission", "Properties": {"Action": "lambda:InvokeFunction", "FunctionName": {"Ref": "F"},
+  "Principal": "apigateway.amazonaws.com"}},
+ "Tokens": {"Type": "AWS::ApiGatewayV2::Authorizer", "Properties": {"ApiId": {"Ref": "Api"}, "Name": "n", "AuthorizerType": "JWT",
+  "IdentitySource": ["$request.header.Authorization"], "JwtConfiguration": {"Issuer": "https://a.example", "Audience": ["shop"]}}},
+ "Route": {"Type": "AWS::ApiGatewayV2::Route", "Properties": {"ApiId": {"Ref": "Api"}, "RouteKey": "GET /x", "AuthorizationType": "JWT",
+  "AuthorizerId": {"Ref": "Tokens"}, "AuthorizationScopes": ["read"], "Target": {"Fn::Join": ["/", ["integrations", {"Ref": "Integration"}]]}}}
+}}`
+
+func TestAuthorizer(t *testing.T) {
+	read := func(text string) (*Template, error) {
+		doc := check.Get(Parse([]byte(text)))
+		return doc.Read(Options{Endpoint: endpoints})
+	}
+	got, err := read(withTokens)
+	check.OK(t, err)
+	want := &JWT{Issuer: "https://a.example", Audience: []string{"shop"}, Scopes: []string{"read"}}
+	check.Is(t, cmp.Diff(want, got.APIs[0].Routes[0].JWT), "")
+	for _, c := range []struct{ old, new, want string }{
+		{`"AuthorizerType": "JWT"`, `"AuthorizerType": "REQUEST"`, "Resources.Tokens.Properties.AuthorizerType, JWT"},
+		{`["$request.header.Authorization"]`, `["$request.querystring.token"]`, "IdentitySource, $request.header.Authorization"},
+		{`"Issuer": "https://a.example", `, ``, "JwtConfiguration.Issuer"},
+		{`, "JwtConfiguration"`, `, "Other"`, "JwtConfiguration, missing"},
+		{`{"Ref": "Tokens"}`, `"elsewhere"`, `Resources.Route.Properties.AuthorizerId, "elsewhere"`},
+		{`"AuthorizationType": "JWT"`, `"AuthorizationType": "CUSTOM"`, "AuthorizationType, NONE, AWS_IAM, JWT"},
+		{`"AuthorizationType": "JWT"`, `"AuthorizationType": "AWS_IAM"`, "AuthorizerId"},
+	} {
+		_, err := read(strings.Replace(withTokens, c.old, c.new, 1))
+		check.That(t, names(err, c.want), "%s: error %v, want %s", c.new, err, c.want)
+	}
+}
+
+// A queue that a function reads is the runner's own, also where others send to it.
+func TestQueuesThatFunctionsRead(t *testing.T) {
+	const text = `{"Resources": {
+  "Clock": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": 3, "VisibilityTimeout": 90, "MessageRetentionPeriod": 3600}},
+  "ClockPolicy": {"Type": "AWS::SQS::QueuePolicy", "Properties": {"Queues": [{"Ref": "Clock"}]}},
+  "Work": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "work"}, "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap",
+   "Environment": {"Variables": {"CLOCK": {"Ref": "Clock"}}}}},
+  "Mapping": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {
+   "FunctionName": {"Ref": "Work"}, "EventSourceArn": {"Fn::GetAtt": ["Clock", "Arn"]}, "BatchSize": 7,
+   "FunctionResponseTypes": ["ReportBatchItemFailures"], "ScalingConfig": {"MaximumConcurrency": 4}}}
+}}`
+	doc := check.Get(Parse([]byte(text)))
+	foreign, _ := check.Get2(doc.ForeignTemplate(Options{}))
+	check.That(t, foreign == nil, "%+v", foreign)
+	read := check.Get(doc.Read(Options{}))
+	want := []Queue{{LogicalID: "Clock", Name: "local-Clock", Delay: 3 * time.Second,
+		Visibility: 90 * time.Second, Retention: time.Hour}}
+	check.Is(t, cmp.Diff(want, read.Queues), "")
+	check.Need(t, len(read.Readers) == 1 && read.Readers[0].ID != "", "readers %+v", read.Readers)
+	read.Readers[0].ID = ""
+	readers := []QueueMapping{{LogicalID: "Mapping", Function: "local-Work", Queue: "local-Clock",
+		Enabled: true, BatchSize: 7, Concurrency: 4, ReportBatchItemFailures: true}}
+	check.Is(t, cmp.Diff(readers, read.Readers), "")
+	url := read.Functions[0].Env["CLOCK"]
+	check.That(t, strings.HasSuffix(url, "/local-Clock"), "the function sends to %s", url)
+}
+
+func TestRate(t *testing.T) {
+	for expression, want := range map[string]time.Duration{
+		"rate(1 minute)": time.Minute, "rate(5 minutes)": 5 * time.Minute,
+		"rate(2 days)": 48 * time.Hour, "rate(1 hour)": time.Hour, "cron(0 10 * * ? *)": 0,
+	} {
+		check.Is(t, check.Get(rate(expression)), want, expression)
+	}
+	for _, expression := range []string{
+		"rate(0 minutes)", "rate(1 minutes)", "rate(2 minute)", "rate(5 seconds)", "5 minutes",
+	} {
+		check.Says(t, check.Err(rate(expression)), "rate", expression)
+	}
+}
+
+// TestIntrinsics resolves one value each, in a template with a parameter, a list parameter, two
+// conditions, a mapping and a table.
+func TestIntrinsics(t *testing.T) {
+	const template = `{
+	 "Parameters": {"Size": {"Type": "Number", "Default": 3}, "Zones": {"Type": "CommaDelimitedList", "Default": "a, b"}},
+	 "Conditions": {
+	  "Yes": {"Fn::Equals": [{"Ref": "Size"}, "3"]},
+	  "No": {"Fn::And": [{"Condition": "Yes"}, {"Fn::Not": [{"Condition": "Yes"}]}]},
+	  "Either": {"Fn::Or": [{"Condition": "No"}, {"Condition": "Yes"}]},
+	  "Loop": {"Fn::Not": [{"Condition": "Loop"}]}
+	 },
+	 "Mappings": {"M": {"one": {"two": "deep", "list": ["x", "y"]}}},
+	 "Resources": {
+	  "T": {"Type": "AWS::DynamoDB::Table"},
+	  "Self": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": {"Ref": "Self"}}},
+	  "Gone": {"Type": "AWS::DynamoDB::Table", "Condition": "No"},
+	  "V": {"Type": "AWS::Logs::LogGroup", "Properties": {"Value": VALUE}}
+	 }}`
+	cases := []struct{ name, value, want, err string }{
+		{"plain", `[1, "a", true, null]`, `[1, "a", true, null]`, ""},
+		{"number kept", `12345678901234567890`, `12345678901234567890`, ""},
+		{"Ref parameter", `{"Ref": "Size"}`, `"3"`, ""},
+		{"Ref list", `{"Ref": "Zones"}`, `["a", "b"]`, ""},
+		{"Ref region", `{"Ref": "AWS::Region"}`, `"us-east-1"`, ""},
+		{"Ref account", `{"Ref": "AWS::AccountId"}`, `"000000000000"`, ""},
+		{"Ref partition", `{"Ref": "AWS::Partition"}`, `"aws"`, ""},
+		{"Ref suffix", `{"Ref": "AWS::URLSuffix"}`, `"amazonaws.com"`, ""},
+		{"Ref stack", `{"Ref": "AWS::StackName"}`, `"s"`, ""},
+		{"Ref pseudo unknown", `{"Ref": "AWS::Moon"}`, "", "AWS::Moon"},
+		{"Ref not a string", `{"Ref": 1}`, "", "Value.Ref, string"},
+		{"NoValue in object", `{"a": {"Ref": "AWS::NoValue"}, "b": 1}`, `{"b": 1}`, ""},
+		{"NoValue in list", `[{"Ref": "AWS::NoValue"}, 1]`, `[1]`, ""},
+		{"Ref resource", `{"Ref": "T"}`, `"s-T"`, ""},
+		{"Ref itself", `{"Ref": "Self"}`, "", "Self, itself"},
+		{"Ref left out", `{"Ref": "Gone"}`, "", "condition No"},
+		{"GetAtt", `{"Fn::GetAtt": ["T", "Arn"]}`, `"arn:aws:dynamodb:us-east-1:000000000000:table/s-T"`, ""},
+		{"GetAtt short", `{"Fn::GetAtt": "T.Arn"}`, `"arn:aws:dynamodb:us-east-1:000000000000:table/s-T"`, ""},
+		{"GetAtt unknown", `{"Fn::GetAtt": ["T", "Colour"]}`, "", "AWS::DynamoDB::Table, Colour"},
+		{"GetAtt bad", `{"Fn::GetAtt": ["T"]}`, "", "GetAtt, list of 2"},
+		{"Join", `{"Fn::Join": ["-", ["a", {"Ref": "Size"}, 7]]}`, `"a-3-7"`, ""},
+		{"Join list ref", `{"Fn::Join": ["+", {"Ref": "Zones"}]}`, `"a+b"`, ""},
+		{"Join bad", `{"Fn::Join": ["-", [{}]]}`, "", "Value.Fn::Join[1][0], string"},
+		{"Sub", `{"Fn::Sub": "${AWS::StackName}/${T}/${T.Arn}/${Size}"}`, `"s/s-T/arn:aws:dynamodb:us-east-1:000000000000:table/s-T/3"`, ""},
+		{"Sub literal", `{"Fn::Sub": "${!Size}"}`, `"${Size}"`, ""},
+		{"Sub own", `{"Fn::Sub": ["${x}-${Size}", {"x": {"Ref": "T"}}]}`, `"s-T-3"`, ""},
+		{"Sub open", `{"Fn::Sub": "${Size"}`, "", "has a ${ without its }"},
+		{"Sub list parameter", `{"Fn::Sub": "${Zones}"}`, "", "${Zones}, string"},
+		{"Select", `{"Fn::Select": [1, {"Fn::Split": ["|", "a|b|c"]}]}`, `"b"`, ""},
+		{"Select text index", `{"Fn::Select": ["0", ["x"]]}`, `"x"`, ""},
+		{"Select outside", `{"Fn::Select": [1, ["x"]]}`, "", `"1", list of 1`},
+		{"Select negative", `{"Fn::Select": [-1, ["x"]]}`, "", "Select, \"-1\""},
+		{"Split", `{"Fn::Split": [",", "a,b"]}`, `["a", "b"]`, ""},
+		{"Split empty", `{"Fn::Split": ["", "a"]}`, "", "Fn::Split, empty"},
+		{"If yes", `{"Fn::If": ["Yes", "y", {"Ref": "Nothing"}]}`, `"y"`, ""},
+		{"If no", `{"Fn::If": ["No", 1, 2]}`, `2`, ""},
+		{"If or", `{"Fn::If": ["Either", 1, 2]}`, `1`, ""},
+		{"If NoValue", `{"k": {"Fn::If": ["No", 1, {"Ref": "AWS::NoValue"}]}}`, `{}`, ""},
+		{"If unknown", `{"Fn::If": ["Maybe", 1, 2]}`, "", `"Maybe"`},
+		{"If loop", `{"Fn::If": ["Loop", 1, 2]}`, "", "Loop, itself"},
+		{"Equals in place", `{"Fn::Equals": ["a", "a"]}`, `true`, ""},
+		{"FindInMap", `{"Fn::FindInMap": ["M", "one", "two"]}`, `"deep"`, ""},
+		{"FindInMap list", `{"Fn::Select": [1, {"Fn::FindInMap": ["M", "one", "list"]}]}`, `"y"`, ""},
+		{"FindInMap missing", `{"Fn::FindInMap": ["M", "one", "three"]}`, "", "Mappings.M.one.three"},
+		{"FindInMap default", `{"Fn::FindInMap": ["M", "one", "three", {"DefaultValue": "d"}]}`, `"d"`, ""},
+		{"Base64", `{"Fn::Base64": "hi"}`, `"aGk="`, ""},
+		{"ImportValue missing", `{"Fn::ImportValue": "x"}`, "", `exports, "x"`},
+		{"unknown function", `{"Fn::Transform": {}}`, "", "Fn::Transform"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			doc := check.Get(Parse([]byte(strings.Replace(template, "VALUE", c.value, 1))))
+			r := check.Get(newResolver(doc, Options{Stack: "s"}))
+			var got any
+			err := try(func() { got = r.value("Value", doc.resources["V"].properties["Value"]) })
+			if c.err != "" {
+				check.That(t, names(err, c.err) && (strings.HasPrefix(err.Error(), "Value") ||
+					strings.HasPrefix(err.Error(), "Resources.") ||
+					strings.HasPrefix(err.Error(), "Conditions.")), "error = %v; want a path and %q", err,
+					c.err)
+				return
+			}
+			check.OK(t, err)
+			text := check.Get(json.Marshal(got))
+			var gotValue, wantValue any
+			check.Need(t, json.Unmarshal(text, &gotValue) == nil &&
+				json.Unmarshal([]byte(c.want), &wantValue) == nil, "not JSON: %s or %s", text, c.want)
+			check.Is(t, cmp.Diff(wantValue, gotValue), "")
+		})
+	}
 }

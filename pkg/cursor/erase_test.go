@@ -14,9 +14,8 @@ import (
 // refuses checks that an error says that the queue was erased.
 func refusesErased(t testing.TB, what string, err error) {
 	t.Helper()
-	var wrong *cursor.InvalidError
-	check.That(t, errors.Is(err, cursor.ErrErased) && errors.As(err, &wrong) &&
-		wrong.Field == "queue", "%s: error %v, want that the queue was erased", what, err)
+	check.Fails(t, err, cursor.ErrErased, what)
+	refuses(t, what, err, "queue")
 }
 
 func (b *bench) erase(queue string) cursor.Cursor {
@@ -71,9 +70,8 @@ func TestErasedTakesNothing(t *testing.T) {
 	refusesErased(t, "place", warm.Steps().Place(t.Context(), staged[0]).Err)
 	refusesErased(t, "stage",
 		check.Err(cold.Steps().Stage(t.Context(), cursor.KindArrival, in("new").put()...)))
-	if c, err := cold.Steps().ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
-		t.Errorf("%+v, %v", c, err)
-	}
+	c, err := cold.Steps().ErasureOf(t.Context(), "q")
+	check.That(t, err == nil && c.Erased(), "%+v, %v", c, err)
 }
 
 // TestErasing: everything goes, also what is stored late, and a stub stays.

@@ -2,12 +2,15 @@ package cursor_test
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
@@ -225,4 +228,97 @@ func TestTheSDKRepeats(t *testing.T) {
 		check.That(t, r.Err == nil && r.New == 2 && !network.Pending(),
 			"%+v; want 2 after a lost response", r)
 	})
+}
+
+// halving is tables that do half of each batch.
+type halving struct{ ddb.Engine }
+
+func (h halving) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	var left []ddb.Item
+	switch batch := r.(type) {
+	case ddb.BatchGet:
+		half := (len(batch.Keys) + 1) / 2
+		batch.Keys, left = batch.Keys[:half], batch.Keys[half:]
+		r = batch
+	case ddb.BatchWrite:
+		half := (len(batch.Deletes) + 1) / 2
+		batch.Deletes, left = batch.Deletes[:half], batch.Deletes[half:]
+		r = batch
+	}
+	a, err := h.Engine.Do(ctx, r)
+	a.Left = left
+	return a, err
+}
+
+// TestWhatABatchLeavesIsDoneLater: where DynamoDB does a part of a batch only, the rest is read at
+// once, and not deleted now.
+func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
+	b := newBench(t, nil)
+	b.fill("a", 60)
+	b.engine = halving{b.tables}
+	got := b.read(0, 60)
+	check.That(t, len(got) == 60 && got[59] == "60 a59 body of a59", "%d are read: %v", len(got), got)
+	for seq := range int64(10) {
+		m := body(seq + 1)
+		m.Queue = "numbered"
+		b.put(m)
+	}
+	s := b.process(cursor.Options{})
+	for _, want := range []struct {
+		deleted int
+		err     error
+	}{{5, cursor.ErrThrottled}, {3, cursor.ErrThrottled}, {1, cursor.ErrThrottled}, {1, nil},
+		{0, nil}} {
+		deleted, err := s.Steps().DeleteUpTo(t.Context(), "numbered", 10, 100)
+		check.That(t, deleted == want.deleted && errors.Is(err, want.err),
+			"%d deleted, error %v; want %d, %v", deleted, err, want.deleted, want.err)
+	}
+}
+
+// newBehind is a bench of which reads that are not strong show what stood there before; only some
+// of them, where only is not nil.
+func newBehind(t *testing.T, options cursor.Options, only func(ddb.Request) bool) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	b.engine = ddbtest.NewStale(b.tables, only)
+	b.sorter = b.process(options)
+	return b
+}
+
+// TestGapsShowsWhatWasJustParked: a producer whose message was parked sees its gap.
+func TestGapsShowsWhatWasJustParked(t *testing.T) {
+	b := newBehind(t, cursor.Options{}, nil)
+	b.put(body(3))
+	list, err := b.sorter.Gaps(t.Context(), "q", 1)
+	check.That(t, err == nil && len(list.Gaps) == 1 && list.Gaps[0].Missing.To == 2,
+		"%+v, %v; want the gap before 3", list, err)
+}
+
+// TestWhatWasJustSkippedIsNotFilled: what another process has skipped is announced so.
+func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
+	s := cursor.DefaultSettings()
+	s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
+	b := newBehind(t, cursor.Options{Defaults: &s}, func(r ddb.Request) bool {
+		return r.Name() == "query messages"
+	})
+	b.sweep(cursor.SweepOptions{}) // the day's full round
+	b.put(body(3))
+	b.now = b.now.Add(time.Minute)
+	b.announces("open", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2")
+	check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "lost", time.Minute, 100))
+	b.announces("skipped", cursor.SweepOptions{}, "gap.skipped/1/q/1 0→2")
+}
+
+// TestArrivalsThatJustCameAreThere: nothing is missing, wherever their places stand.
+func TestArrivalsThatJustCameAreThere(t *testing.T) {
+	b := newBehind(t, cursor.Options{}, nil)
+	b.fill("a", 100)
+	head, found, err := b.sorter.Steps().Oldest(t.Context(), "q")
+	check.That(t, err == nil && found && head.Seq == 1, "the oldest is %+v, %v, %v; want 1", head,
+		found, err)
+	for _, upTo := range []int64{100, 30} {
+		kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", 0, upTo)
+		check.That(t, err == nil && kept.To == 0 && !kept.More, "back from %d: %+v, %v; want all", upTo,
+			kept, err)
+	}
 }

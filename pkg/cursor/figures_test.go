@@ -186,7 +186,7 @@ func TestFigures(t *testing.T) {
 		{"append, new queue", "", steps(), next, figure{3, 1, 3, 0.5}},
 		{"append, group of 25", "", calls(0, 1, alone), in25s(1, 1, alone), figure{28, 0, 28, 0}},
 		{"append, repeat", "", calls(0, 2, alone), calls(0, 1, alone), figure{2, 0, 2, 0}},
-		{"append, late repeat", "", calls(0, 100, alone), calls(3, 1, alone), figure{2, 1, 2, 1}},
+		{"append, late repeat", "", calls(0, 1000, alone), calls(3, 1, alone), figure{2, 1, 2, 1}},
 		{"25 under one id", "", calls(0, 1, alone), puts(together(1, 25, scattered)), figure{2, 0, 4, 0}},
 		{"100 so", "", calls(0, 1, alone), puts(together(1, 100, scattered)), figure{2, 0, 12, 0}},
 		{"100, deflated", "", calls(0, 1, alone), puts(together(1, 100, document)), figure{2, 0, 2, 0}},

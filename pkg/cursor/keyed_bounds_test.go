@@ -3,8 +3,12 @@ package cursor_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,4 +211,144 @@ func TestAMessageThatHasSeenAMoveOfAnother(t *testing.T) {
 	})
 	b.want("settle", b.settle(sortkey.EverySortKey), "1 placed")
 	b.want("log", b.keyedLog(), "a1 b1")
+}
+
+// TestLongWindowsAreReadByBounds: 100 messages a second that wait for a minute, out of order by up
+// to five seconds, with a wake-up a second for what came in it. Each message is read three times at
+// most, however many wait.
+func TestLongWindowsAreReadByBounds(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = time.Minute }))
+	read := 0
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		a, err := b.tables.Do(ctx, r)
+		if q, ok := r.(ddb.Query); ok && q.Name() == "query waiting" {
+			read += len(a.Items)
+		}
+		return a, err
+	})
+	settler := b.process(cursor.Options{})
+	const seconds, each = 150, 100
+	type wakeUp struct {
+		upTo sortkey.SortKey
+		due  time.Time
+	}
+	var sent []int
+	random := rand.New(rand.NewPCG(18, 9))
+	for i := range seconds * each {
+		sent = append(sent, i)
+	}
+	delay := map[int]int{}
+	for _, i := range sent {
+		delay[i] = i + random.IntN(5*each)
+	}
+	slices.SortFunc(sent, func(a, b int) int { return cmp.Compare(delay[a], delay[b]) })
+	var wakeUps []wakeUp
+	placed := 0
+	wake := func() {
+		for len(wakeUps) > 0 && !wakeUps[0].due.After(b.now) {
+			did := check.Get(settler.Settle(t.Context(), "q", wakeUps[0].upTo))
+			placed, wakeUps = placed+did.Placed, wakeUps[1:]
+			check.Need(t, did.Late <= 0, "%d are late", did.Late)
+		}
+	}
+	for batch := range slices.Chunk(sent, each) {
+		var messages []cursor.Message
+		var upTo sortkey.SortKey
+		for _, i := range batch {
+			messages = append(messages, keyedOf(fmt.Sprintf("%06d", i), "x"))
+			upTo = max(upTo, sortkey.Era("").SortKey(textKey(t, fmt.Sprintf("%06d", i)), "x"))
+		}
+		b.putKeyed(messages...)
+		wakeUps = append(wakeUps, wakeUp{upTo, b.now.Add(time.Minute)})
+		b.later(time.Second)
+		wake()
+	}
+	for len(wakeUps) > 0 {
+		b.later(time.Second)
+		wake()
+	}
+	per := float64(read) / (seconds * each)
+	t.Logf("each message is read %.2f times", per)
+	check.That(t, placed == seconds*each && per <= 3,
+		"%d placed, want %d; each is read %.2f times, want 3 at most", placed, seconds*each, per)
+}
+
+// TestLateOnesSideBySide: writers of late messages of one queue, each in a process of its own, and
+// no settler who would place them together, lose some moves each, and not one to each of the
+// others.
+func TestLateOnesSideBySide(t *testing.T) {
+	const writers, most = 32, 32 * 6 // N log N, and N of those that are won
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
+		b.putKeyed(keyedOf("z", "1"))
+		b.settle(sortkey.EverySortKey)
+		var one sync.Mutex
+		moves := 0
+		next := b.engine
+		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			bubble.Sleep(5 * time.Millisecond)
+			if r.Name() == "give places" {
+				one.Lock()
+				defer one.Unlock()
+				moves++
+			}
+			return next.Do(ctx, r)
+		})
+		var all sync.WaitGroup
+		for i := range writers {
+			s := b.process(cursor.Options{})
+			all.Go(func() {
+				r := s.Put(t.Context(), keyedOf("a", fmt.Sprint(i)))[0]
+				err := r.Err
+				check.That(t, err == nil && r.Outcome == cursor.Advanced && r.Late, "%+v, %v", r, err)
+			})
+		}
+		began := time.Now()
+		all.Wait()
+		t.Logf("%d moves in %v", moves, time.Since(began))
+		check.That(t, moves <= most, "%d writes for %d places, want %d at most", moves, writers, most)
+	})
+}
+
+// overtaken is an engine on which another places a late message before each move.
+func (b *bench) overtaken() {
+	next, within, n := b.engine, false, 0
+	other := b.process(cursor.Options{})
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "give places" && !within {
+			within = true
+			n++
+			check.OK(b.t, other.Put(ctx, keyedOf("b", fmt.Sprint(n)))[0].Err)
+			within = false
+		}
+		return next.Do(ctx, r)
+	})
+}
+
+// TestWhoLosesEachMove waits longer and longer, and gives up in the end: a writer tells its caller
+// to repeat, a settler that there is more.
+func TestWhoLosesEachMove(t *testing.T) {
+	var pauses []string
+	pause := func(_ context.Context, most time.Duration) error {
+		pauses = append(pauses, most.String())
+		return nil
+	}
+	want := strings.Fields("10ms 20ms 40ms 80ms 160ms 320ms 640ms 1.28s 2.56s 5.12s")
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
+	b.putKeyed(keyedOf("y", "1"))
+	b.settle(sortkey.EverySortKey)
+	b.overtaken()
+	err := b.process(cursor.Options{Pause: pause}).Put(t.Context(), keyedOf("a", "1"))[0].Err
+	check.That(t, errors.Is(err, cursor.ErrThrottled) && slices.Equal(pauses, want),
+		"%v after pauses of at most %v", err, pauses)
+	b.putKeyed(keyedOf("z", "1"))
+	pauses = nil
+	did, err := b.process(cursor.Options{Pause: pause}).Settle(t.Context(), "q", sortkey.EverySortKey)
+	check.That(t, err == nil && did.More && did.Placed <= 0 && slices.Equal(pauses, want),
+		"%+v, %v after pauses of at most %v", did, err, pauses)
+	// Whose time is over gives up at once.
+	enough := errors.New("enough")
+	s := b.process(cursor.Options{Pause: func(context.Context, time.Duration) error { return enough }})
+	check.Fails(t, s.Put(t.Context(), keyedOf("a", "1"))[0].Err, enough, "put")
+	check.Fails(t, check.Err(s.Settle(t.Context(), "q", sortkey.EverySortKey)), enough, "settle")
 }

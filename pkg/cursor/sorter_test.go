@@ -2,18 +2,21 @@ package cursor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -178,23 +181,19 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		b := newBench(t, nil)
 		bad := body(2)
 		c.change(&bad)
-		var invalid *cursor.InvalidError
 		refuses(t, "put", b.sorter.Put(t.Context(), bad)[0].Err, "messages[0]."+c.field)
 		err := b.sorter.Put(t.Context(), body(1), bad)[0].Err
-		check.That(t, errors.As(err, &invalid) && invalid.Path() == "messages[1]."+c.field,
-			"group: error %v, want one that names messages[1].%s", err, c.field)
-		queues := b.queues()
-		check.That(t, len(queues) == 0, "%s: something was stored: %v", c.field, queues)
+		check.Is(t, check.As[*cursor.InvalidError](t, err).Path(), "messages[1]."+c.field, err)
+		check.Is(t, len(b.queues()), 0, "something was stored", c.field)
 	}
 	b := newBench(t, nil)
 	other := body(1)
 	other.Body = []byte("another")
-	err := b.sorter.Put(t.Context(), body(1), body(2), other)[0].Err
-	var twice *cursor.InvalidError
-	check.That(t, errors.As(err, &twice) && twice.Path() == "messages[2].seq" &&
-		twice.Twin != nil && twice.Twin.Index == 0, "two messages under one seq: error %v", err)
-	queues := b.queues()
-	check.That(t, len(queues) == 0, "two messages under one seq: something was stored: %v", queues)
+	twice := check.As[*cursor.InvalidError](t,
+		b.sorter.Put(t.Context(), body(1), body(2), other)[0].Err)
+	check.That(t, twice.Path() == "messages[2].seq" && twice.Twin != nil && twice.Twin.Index == 0,
+		"two messages under one seq: %v", twice)
+	check.Is(t, len(b.queues()), 0, "something was stored")
 }
 
 // TestSameMessageTwiceInACall: the later one is the duplicate, whichever is written first.
@@ -224,11 +223,10 @@ func TestParseSeq(t *testing.T) {
 		" 1": invalid.Malformed, "1 ": invalid.Malformed, "0x1": invalid.Malformed,
 		"1_0": invalid.Malformed, "٣": invalid.Malformed, "NaN": invalid.Malformed,
 		"9223372036854775808": invalid.OutOfRange, "-9223372036854775809": invalid.OutOfRange} {
-		err := check.Err(cursor.ParseSeq(text))
-		var wrong *cursor.InvalidError
-		check.That(t, errors.As(err, &wrong) && wrong.Code == code && err.Error() == fmt.Sprintf(
-			"seq is %q: it must be an integer from 0 to 9223372036854775807, in plain digits", text),
-			"%q: error %v, want %s", text, err, code)
+		wrong := check.As[*cursor.InvalidError](t, check.Err(cursor.ParseSeq(text)))
+		check.Is(t, wrong.Code, code, text)
+		check.Is(t, wrong.Error(), fmt.Sprintf(
+			"seq is %q: it must be an integer from 0 to 9223372036854775807, in plain digits", text))
 	}
 }
 
@@ -260,11 +258,9 @@ func TestSorterConfigure(t *testing.T) {
 	check.Need(t, err == nil && cur.Position == 4 && cur.Settings.First == 5 &&
 		cur.Settings.MaxAhead == 100_000, "made: %+v, %v", cur, err)
 	b.want("the first", b.put(body(5)), "advanced 4→5")
-	if cur, err = b.sorter.Configure(t.Context(), "q",
-		cursor.Change{Mode: &mode, First: &first}); err != nil || cur.Settings.Mode != mode ||
-		cur.Position != 5 {
-		t.Fatalf("changed: %+v, %v", cur, err)
-	}
+	cur, err = b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &mode, First: &first})
+	check.Need(t, err == nil && cur.Settings.Mode == mode && cur.Position == 5, "changed: %+v, %v",
+		cur, err)
 	b.want("in the new mode", b.put(body(6)), "stored 5→5")
 	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low})),
 		cursor.ErrFixed, "another first seq")
@@ -323,5 +319,185 @@ func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 			next++
 		}
 		check.That(t, next == 9, "hidden %v: read up to %d, want 8", hide, next-1)
+	}
+}
+
+// Each setting has its name, by which it is read and set.
+func TestSettingsByTheirNames(t *testing.T) {
+	want := cursor.Settings{
+		Kind: cursor.KindKeyed, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second,
+		MaxAhead: 3, Mode: cursor.ModeAsync,
+		KeyType: "time", Settle: 7 * time.Second, Late: cursor.LateDrop, ClockAhead: 9 * time.Hour,
+	}
+	var change cursor.Change
+	names := 0
+	for name, value := range want.All() {
+		names++
+		check.OK(t, change.Set(name, fmt.Sprint(value)))
+	}
+	check.Is(t, cursor.DefaultSettings().With(change), want)
+	fields := reflect.TypeFor[cursor.Settings]().NumField()
+	check.That(t, names == fields && reflect.TypeFor[cursor.Change]().NumField() == fields,
+		"%d names of %d settings, of which %d can be changed", names, fields,
+		reflect.TypeFor[cursor.Change]().NumField())
+}
+
+func TestSettingsThatCannotBeRead(t *testing.T) {
+	for name, text := range map[string]string{"kind": "fifo", "first": "-1", "gapAfter": "5",
+		"maxAhead": "many", "MaxAhead": "1", "": "1"} {
+		var change cursor.Change
+		refuses(t, name, change.Set(name, text), name)
+	}
+	var change cursor.Change
+	check.Says(t, change.Set("maxAhead", "-1"), "must be an integer from 1 to 10000000")
+	err := change.Set("other", "1")
+	for name := range cursor.DefaultSettings().All() {
+		check.That(t, strings.Contains(err.Error(), name), "%v: no %s", err, name)
+	}
+}
+
+// TestParked: what waits beyond the gap is counted, as far as one request shows, and what was
+// skipped there is not. Where there is no gap nothing is asked.
+func TestParked(t *testing.T) {
+	b := newBench(t, nil)
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	b.sorter = b.process(cursor.Options{})
+	began := b.now
+	parked := func(want int, wantMore bool, cost ddbtest.Total) {
+		t.Helper()
+		cur := check.Get(b.sorter.Status(t.Context(), "q"))
+		meter.Take()
+		waits := check.Get(b.sorter.Waiting(t.Context(), cur))
+		check.That(t, want <= 0 || waits.Oldest.Equal(began),
+			"the gap is there since %v, want %v", waits.Oldest, began)
+		check.That(t, waits.Count == want && waits.More == wantMore,
+			"%d parked, more %v; want %d, %v", waits.Count, waits.More, want, wantMore)
+		same(t, "cost", meter.Take(), cost)
+	}
+	b.put(body(1))
+	parked(0, false, ddbtest.Total{})
+	b.put(body(3))
+	b.put(body(5))
+	check.Get(b.sorter.Skip(t.Context(), "q", 6, "never comes"))
+	b.put(body(7))
+	b.now = b.now.Add(time.Hour)
+	parked(3, false, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 0.5}})
+	for seq := int64(8); seq < 1100; seq++ {
+		b.put(body(seq))
+	}
+	parked(999, true, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 11}})
+}
+
+// By default the messages of a group are stored side by side.
+func TestAGroupIsStoredSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// Puts wait for each other.
+		var all sync.WaitGroup
+		all.Add(3)
+		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
+		store := check.Get(
+			cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				if r.Name() == "put message" {
+					all.Done()
+					all.Wait()
+				}
+				return tables.Do(ctx, r)
+			}), cursor.Names{}))
+		sorter := check.Get(cursor.New(store, nil))
+		results := sorter.Put(t.Context(),
+			[]cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}}...)
+		err := results[0].Err
+		check.That(t, err == nil && len(results) == 3, "%v, %v", results, err)
+	})
+}
+
+func from(queue string, seq, first int64) cursor.Message {
+	return cursor.Message{Queue: queue, Seq: seq, First: &first, Body: []byte(fmt.Sprint(seq))}
+}
+
+// answers are those of a group put, as texts.
+func answers(t *testing.T, s *cursor.Sorter, messages ...cursor.Message) string {
+	t.Helper()
+	var all []string
+	for _, r := range s.Put(t.Context(), messages...) {
+		answer := fmt.Sprint(r.Outcome, " ", r.Seq)
+		if r.NoQueue {
+			answer += fmt.Sprint(" no queue, which starts at ", r.First)
+		}
+		if r.Err != nil {
+			answer, _, _ = strings.Cut(r.Err.Error(), " (queue")
+		}
+		all = append(all, answer)
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestAQueueStartsWhereItsFirstMessageSays, and a put that is refused makes none.
+func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		sorter := check.Get(cursor.New(s, nil))
+		plain := func(queue string, seq int64) cursor.Message {
+			return cursor.Message{Queue: queue, Seq: seq, Body: []byte(fmt.Sprint(seq))}
+		}
+		for i, c := range []struct {
+			what  string
+			put   []cursor.Message
+			want  string
+			first int64 // -1: there is no queue
+		}{
+			{"0, as a first put", []cursor.Message{plain("", 0)}, "stale 0 no queue, which starts at 1", -1},
+			{"too far ahead", []cursor.Message{plain("", 200_000)}, "full 200000 no queue, which starts at 1", -1},
+			{"before what it says", []cursor.Message{from("", 3, 5)}, "stale 3 no queue, which starts at 5", -1},
+			{"one before its first, another with its own", []cursor.Message{from("", 3, 5), from("", 7, 7)}, "stale 3 no queue, which starts at 5, first is 7: the queue starts at seq 5, which is fixed: leave it out, or use another queue", -1},
+			{"0, said so", []cursor.Message{from("", 0, 0)}, "advanced 0", 0},
+			{"here", []cursor.Message{from("", 4711, cursor.FirstHere)}, "advanced 4711", 4711},
+			{"the least of several", []cursor.Message{from("", 12, cursor.FirstHere), from("", 11, cursor.FirstHere)}, "advanced 12, advanced 11", 11},
+			{"a part of it refused", []cursor.Message{plain("", 0), plain("", 1)}, "stale 0, advanced 1", 1},
+			{"two that differ", []cursor.Message{from("", 0, 0), from("", 7, 7)}, "advanced 0, first is 7: the queue starts at seq 0, which is fixed: leave it out, or use another queue", 0},
+		} {
+			queue := fmt.Sprint(q, i)
+			for n := range c.put {
+				c.put[n].Queue = queue
+			}
+			same(t, c.what, answers(t, sorter, c.put...), c.want)
+			cur := standing(t, s, queue)
+			first := cur.Settings.First
+			if !cur.Exists() {
+				first = -1
+			}
+			same(t, c.what+", first", first, c.first)
+		}
+		there := fmt.Sprint(q, 5)
+		same(t, "of one that is there", answers(t, sorter, from(there, 4710, cursor.FirstHere),
+			from(there, 4712, cursor.FirstHere), from(there, 4713, 4711)),
+			"stale 4710, advanced 4712, advanced 4713")
+		same(t, "another", answers(t, sorter, from(there, 4714, 1)), "first is 1: the queue starts at seq 4711, which is fixed: leave it out, or use another queue")
+	})
+}
+
+// TestARefusedPutAsksStrongly whether the queue is there: an older state shows none.
+func TestARefusedPutAsksStrongly(t *testing.T) {
+	b := newBench(t, nil)
+	same(t, "the first", answers(t, b.sorter, from("q", 0, 0)), "advanced 0")
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if get, is := r.(ddb.Get); is && r.Name() == "get cursor" && !get.Strong {
+			return ddb.Answer{}, nil
+		}
+		return b.tables.Do(ctx, r)
+	})
+	same(t, "again", answers(t, b.process(cursor.Options{}), from("q", 0, 0)), "duplicate 0")
+	same(t, "without a first", answers(t, b.process(cursor.Options{}),
+		cursor.Message{Queue: "q", Seq: 0, Body: []byte("0")}), "duplicate 0")
+}
+
+// TestFirstIsForNumberedQueues, and within its bounds.
+func TestFirstIsForNumberedQueues(t *testing.T) {
+	b := newBench(t, nil)
+	first := int64(-2)
+	keyed := keyedOf("a", "1")
+	keyed.First = &first
+	for _, m := range []cursor.Message{keyed, from("q", 1, -2)} {
+		refuses(t, "put", b.sorter.Put(t.Context(), m)[0].Err, "first")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -378,24 +377,5 @@ func TestStoreKeepArrival(t *testing.T) {
 			}
 			same(t, c.id+" expires", found[0].ExpiresOn, c.want)
 		}
-	})
-}
-
-// TestStoreRacingAllocations has many allocations at once: each is given its own seqs.
-func TestStoreRacingAllocations(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, arrivalCursor(q))
-		var ends [16]int64
-		race(func(i int) {
-			two := entries(fmt.Sprint("racer", i), 2)
-			c, given := check.Get2(s.Inside().Allocate(t.Context(), q, two, cursor.Range{}, at))
-			same(t, "given", given, true)
-			ends[i] = c.Position
-		})
-		slices.Sort(ends[:])
-		for i, end := range ends {
-			same(t, "ends", end, 2*int64(i)+2)
-		}
-		same(t, "entries", standing(t, s, q).Tail.Len(), 2*len(ends))
 	})
 }

@@ -26,83 +26,76 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 			last = a
 			return a, err
 		}), names)
-		wrote := func(what string, err error, held bool, change string) {
+		ctx, inside := t.Context(), s.Inside()
+		// wrote is of all that a write returned, its error last.
+		wrote := func(what, change string) func(...any) {
 			t.Helper()
-			check.OK(t, err)
-			same(t, what+" was made", last.Held, held)
-			same(t, what, last.Item.Get("change").Str(), change)
+			return func(returned ...any) {
+				t.Helper()
+				err, _ := returned[len(returned)-1].(error)
+				check.OK(t, err)
+				same(t, what+" was made", last.Held, true)
+				same(t, what, last.Item.Get("change").Str(), change)
+			}
 		}
 		advance := func(queue string) {
 			t.Helper()
-			wrote("notify", s.Inside().Notify(t.Context(), queue, at), true, "advance")
+			wrote("notify", "advance")(inside.Notify(ctx, queue, at))
 		}
 		create(t, s, newCursor("q"))
 		_ = standing(t, s, "q")
 		same(t, "made", last.Item.Get("change").Str(), "other")
-		_, _, err := s.Inside().Move(t.Context(), "q", cursor.Range{From: 0, To: 1}, 0, at)
-		wrote("move", err, true, "advance")
-		_, _, err = s.Inside().Configure(t.Context(), "q", cursor.Change{})
-		wrote("configure", err, true, "other")
-		_, _, err = s.Inside().MoveAndPark(t.Context(), "q", cursor.Range{From: 1, To: 2}, 3, at)
-		wrote("move and park", err, true, "advance")
-		_, _, err = s.Inside().Move(t.Context(), "q", cursor.Range{From: 2, To: 3}, 3, at)
-		wrote("move", err, true, "advance")
-		_, err = s.Inside().OpenGap(t.Context(), "q", 5, at)
-		wrote("open gap", err, true, "park")
+		wrote("move", "advance")(inside.Move(ctx, "q", cursor.Range{From: 0, To: 1}, 0, at))
+		wrote("configure", "other")(inside.Configure(ctx, "q", cursor.Change{}))
+		wrote("move and park", "advance")(
+			inside.MoveAndPark(ctx, "q", cursor.Range{From: 1, To: 2}, 3, at))
+		wrote("move", "advance")(inside.Move(ctx, "q", cursor.Range{From: 2, To: 3}, 3, at))
+		wrote("open gap", "park")(inside.OpenGap(ctx, "q", 5, at))
 		advance("q")
-		_, _, err = s.Inside().Configure(t.Context(), "q", cursor.Change{})
-		wrote("configure", err, true, "other")
+		wrote("configure", "other")(inside.Configure(ctx, "q", cursor.Change{}))
 		advance("q")
-		_, err = s.Inside().Announce(t.Context(), "q", -1, 2)
-		wrote("announce", err, true, "other")
+		wrote("announce", "other")(inside.Announce(ctx, "q", -1, 2))
 		advance("q")
-		_, err = s.Inside().RaiseFloor(t.Context(), "q", 1, at)
-		wrote("raise floor", err, true, "other")
+		wrote("raise floor", "other")(inside.RaiseFloor(ctx, "q", 1, at))
 
 		create(t, s, newCursor("left"))
-		_, err = s.Inside().LeaveToSweep(t.Context(), "left", 1, at)
-		wrote("leave to sweep", err, true, "park")
+		wrote("leave to sweep", "park")(inside.LeaveToSweep(ctx, "left", 1, at))
 
 		create(t, s, arrivalCursor("arrival"))
-		c, _, err := s.Inside().Allocate(t.Context(), "arrival", entries("e", queuelog.OrderItemEntries),
+		c, held, err := inside.Allocate(ctx, "arrival", entries("e", queuelog.OrderItemEntries),
 			cursor.Range{}, at)
-		wrote("allocation", err, true, "advance")
-		_, _, err = s.Inside().AllocateAt(t.Context(), "arrival", entries("f", 1).At(0), c.Position+1, at)
-		wrote("allocation at a seq", err, true, "advance")
-		_, _, err = s.Inside().TrimTail(t.Context(), c, queuelog.OrderItemEntries)
-		wrote("trim tail", err, true, "other")
+		wrote("allocation", "advance")(c, held, err)
+		wrote("allocation at a seq", "advance")(
+			inside.AllocateAt(ctx, "arrival", entries("f", 1).At(0), c.Position+1, at))
+		wrote("trim tail", "other")(inside.TrimTail(ctx, c, queuelog.OrderItemEntries))
 
 		k := keyedCursor("keyed")
 		k.LateInRow, k.Restart = 1, "order"
 		create(t, s, k)
 		place := queuelog.Entry{Key: sortKey(waitingOf(t, "keyed", "a", "1")), Count: 1,
 			Mark: queuelog.MarkKeyed | queuelog.MarkLate}
-		c, _, err = s.Inside().GivePlaces(t.Context(),
-			k, queuelog.Placing{Entries: queuelog.NewTail(place), High: place.Key, Low: "\x00", LateSoFar: 1,
-				LateSeq: 1}, at)
-		wrote("give places", err, true, "advance")
-		_, err = s.Inside().RaiseLow(t.Context(), "keyed", place.Key)
-		wrote("raise low", err, true, "other")
+		c, held, err = inside.GivePlaces(ctx, k, queuelog.Placing{Entries: queuelog.NewTail(place),
+			High: place.Key, Low: "\x00", LateSoFar: 1, LateSeq: 1}, at)
+		wrote("give places", "advance")(c, held, err)
+		wrote("raise low", "other")(inside.RaiseLow(ctx, "keyed", place.Key))
 		advance("keyed")
-		_, err = s.Inside().TellLate(t.Context(), c, 1)
-		wrote("tell late", err, true, "other")
+		wrote("tell late", "other")(inside.TellLate(ctx, c, 1))
 
 		until := at.Add(2 * time.Hour)
 		put(t, s, wholeMessage("q", 1))
 		a := wholeArrival("arrival", "a", 7)
 		putArrival(t, s, a, a)
 		for _, held := range []bool{true, false} {
-			check.Get(s.Inside().KeepUntil(t.Context(), "q", 1, until))
+			check.Get(inside.KeepUntil(ctx, "q", 1, until))
 			same(t, "message kept", last.Held, held)
-			check.Get(s.Inside().KeepArrival(t.Context(), "arrival", sortkey.HashOf("a"), 7, until))
+			check.Get(inside.KeepArrival(ctx, "arrival", sortkey.HashOf("a"), 7, until))
 			same(t, "arrival kept", last.Held, held)
 		}
 
 		// All that a queue can have goes with its erasing, or it would be taken for one.
 		for _, queue := range []string{"q", "arrival", "keyed"} {
 			advance(queue)
-			_, err = s.Inside().MarkErased(t.Context(), queue, "op", at)
-			wrote("mark erased", err, true, "other")
+			wrote("mark erased", "other")(inside.MarkErased(ctx, queue, "op", at))
 			var left []string
 			for name := range last.Item.All() {
 				left = append(left, name)
@@ -110,8 +103,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 			slices.Sort(left)
 			same(t, "left of "+queue, left,
 				[]string{"author", "change", "eraseOp", "erased", "first", "lastSeq", "v"})
-			_, err = s.Inside().EndErase(t.Context(), queue, at)
-			wrote("end erase", err, true, "other")
+			wrote("end erase", "other")(inside.EndErase(ctx, queue, at))
 		}
 	})
 }

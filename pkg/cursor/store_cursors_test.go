@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -232,8 +232,13 @@ func TestStoreScan(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		s := freshStore(t, kind) // nobody else's queues
 		const queues = 25
-		want := map[string]bool{}
-		gaps := map[string]bool{}
+		want := map[string]bool{"erased": true, "emptied": true}
+		gaps := map[string]bool{"erased": true}
+		for queue := range want {
+			create(t, s, newCursor(queue))
+			check.Get(s.Inside().MarkErased(t.Context(), queue, "op", at))
+		}
+		check.Get(s.Inside().EndErase(t.Context(), "emptied", at))
 		for i := range queues {
 			queue := fmt.Sprintf("q%d", i)
 			want[queue] = true
@@ -252,31 +257,29 @@ func TestStoreScan(t *testing.T) {
 				gaps[queue] = true
 			}
 		}
-		ddbtest.Settles(t, "all queues", func() map[string]bool {
-			return scanned(t, s, queues, cursor.CursorFilter{})
-		}, want)
-		ddbtest.Settles(t, "queues with gaps", func() map[string]bool {
-			return scanned(t, s, queues, cursor.CursorFilter{Gaps: true})
-		}, gaps)
+		shows := func(what string, only cursor.CursorFilter, want map[string]bool) {
+			t.Helper()
+			ddbtest.Settles(t, what, func() map[string]bool { return scanned(t, s, queues, only) }, want)
+		}
+		shows("all queues", cursor.CursorFilter{}, want)
+		shows("queues with work", cursor.CursorFilter{Gaps: true}, gaps)
 
 		moved := map[string]bool{"q3": true, "q7": true}
 		later := at.Add(time.Hour)
 		check.Get2(s.Inside().Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later))
 		check.OK(t, s.Inside().Notify(t.Context(), "q7", later.Add(time.Second)))
-		ddbtest.Settles(t, "queues moved since", func() map[string]bool {
-			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})
-		}, moved)
-		ddbtest.Settles(t, "queues notified at that time", func() map[string]bool {
-			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Second)})
-		}, map[string]bool{"q7": true})
-		ddbtest.Settles(t, "none moved since", func() map[string]bool {
-			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Minute)})
-		}, map[string]bool{})
+		shows("queues moved since", cursor.CursorFilter{MovedSince: later}, moved)
+		shows("queues notified at that time",
+			cursor.CursorFilter{MovedSince: later.Add(time.Second)}, map[string]bool{"q7": true})
+		shows("none moved since", cursor.CursorFilter{MovedSince: later.Add(time.Minute)},
+			map[string]bool{})
 		either := maps.Clone(gaps)
 		maps.Copy(either, moved)
-		ddbtest.Settles(t, "queues with gaps, and those moved since", func() map[string]bool {
-			return scanned(t, s, queues, cursor.CursorFilter{Gaps: true, MovedSince: later})
-		}, either)
+		shows("queues with work, and those moved since",
+			cursor.CursorFilter{Gaps: true, MovedSince: later}, either)
+		delete(want, "erased")
+		delete(want, "emptied")
+		shows("all that are not erased", cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}, want)
 	})
 }
 
@@ -319,31 +322,6 @@ func TestStoreSweepProgress(t *testing.T) {
 	})
 }
 
-// race does something 16 times at once.
-func race(do func(i int)) {
-	var group sync.WaitGroup
-	for i := range 16 {
-		group.Go(func() { do(i) })
-	}
-	group.Wait()
-}
-
-// TestStoreRacingMoves has many moves of one position: exactly one is made.
-func TestStoreRacingMoves(t *testing.T) {
-	onCursor(t, func(t *testing.T, s *cursor.Store, q string, _ cursor.Cursor) {
-		var moved [16]bool
-		race(func(i int) {
-			to := cursor.Range{From: 0, To: int64(i) + 1}
-			_, moved[i] = check.Get2(s.Inside().Move(t.Context(), q, to, 0, at))
-		})
-		position := standing(t, s, q).Position
-		check.That(t, position > 0, "none is made")
-		for i, one := range moved {
-			same(t, "moved", one, position == int64(i)+1)
-		}
-	})
-}
-
 // A pass is beside the rows of trouble, and not in their index.
 func TestSweepProgressIsNoRow(t *testing.T) {
 	memory := ddb.NewMemory(cursor.Names{}.Tables()...)
@@ -353,4 +331,67 @@ func TestSweepProgressIsNoRow(t *testing.T) {
 	it := memory.Items(trouble.DefaultName)[0]
 	same(t, "key", it.Get("state").Str()+","+it.Get("at").Str(), " sweep,gaps")
 	same(t, "in the index", it.Has("since"), false)
+}
+
+// What delivery asks of the tables.
+
+func TestStoreNudge(t *testing.T) {
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, want cursor.Cursor) {
+		for _, later := range []time.Time{at, at.Add(time.Millisecond)} {
+			check.OK(t, s.Inside().Notify(t.Context(), q, later))
+			want.Notified = later
+			same(t, "notified", standing(t, s, q), want)
+		}
+	})
+}
+
+func TestStoreRaiseFloor(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		want := newCursor(q)
+		want.Position = 5
+		create(t, s, want)
+		for i, step := range []struct {
+			name     string
+			to, want int64
+			raised   bool
+		}{
+			{"raised", 3, 3, true},
+			{"raised again", 3, 3, false},
+			{"lowered", 2, 3, false},
+			{"beyond the position", 6, 3, false},
+			{"up to the position", 5, 5, true},
+		} {
+			now := at.Add(time.Duration(i) * time.Second)
+			want.Floor = step.want
+			if step.raised {
+				want.FloorSince = now
+			}
+			same(t, step.name, check.Get(s.Inside().RaiseFloor(t.Context(), q, step.to, now)), want)
+			same(t, step.name+", read", standing(t, s, q), want)
+		}
+	})
+}
+
+func TestStoreDelete(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		for seq := range int64(30) {
+			put(t, s, wholeMessage(q, seq))
+		}
+		put(t, s, wholeMessage(q+" other", 3))
+		seqs := []int64{99}
+		for seq := range int64(24) {
+			seqs = append(seqs, seq)
+		}
+		for range 2 {
+			same(t, "left undone", check.Get(s.Inside().DeleteMessages(t.Context(), q, seqs...)), 0)
+		}
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
+		for i, m := range page.Messages {
+			same(t, "kept", m.Seq, int64(24+i))
+		}
+		same(t, "kept", len(page.Messages), 6)
+		_, found, err := s.Inside().Message(t.Context(), q+" other", 3)
+		check.That(t, err == nil && found, "the other queue's message: found %v, error %v", found, err)
+	})
 }

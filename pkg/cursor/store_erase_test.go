@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -142,43 +141,6 @@ func TestStoreEndErase(t *testing.T) {
 		want.Erasure.Emptied = at.Add(time.Hour)
 		ended("an erased one", at.Add(time.Hour), want)
 		ended("again", at.Add(2*time.Hour), want)
-	})
-}
-
-// TestStoreCursorsShowsErased: the round of the gaps handles what is being erased, and not to
-// stubs.
-func TestStoreCursorsShowsErased(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		for _, name := range []string{"live", "erased", "emptied"} {
-			create(t, s, newCursor(q+name))
-			if name == "live" {
-				continue
-			}
-			check.Get(s.Inside().MarkErased(t.Context(), q+name, "op", at))
-		}
-		check.Get(s.Inside().EndErase(t.Context(), q+"emptied", at))
-		shown := func(only cursor.CursorFilter) func() []string {
-			return func() []string {
-				var names []string
-				for after := ""; ; {
-					page := check.Get(s.Inside().Cursors(t.Context(),
-						cursor.CursorScan{Segments: 1, After: after, Limit: 100, Only: only}))
-					for _, c := range page.Cursors {
-						if len(c.Queue) > len(q) && c.Queue[:len(q)] == q {
-							names = append(names, c.Queue[len(q):])
-						}
-					}
-					if after = page.Next; after == "" {
-						slices.Sort(names)
-						return names
-					}
-				}
-			}
-		}
-		ddbtest.Settles(t, "all", shown(cursor.CursorFilter{}), []string{"emptied", "erased", "live"})
-		ddbtest.Settles(t, "with work", shown(cursor.CursorFilter{Gaps: true}), []string{"erased"})
-		ddbtest.Settles(t, "moved", shown(cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}),
-			[]string{"live"})
 	})
 }
 

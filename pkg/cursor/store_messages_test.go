@@ -136,19 +136,3 @@ func TestStoreKeepUntil(t *testing.T) {
 		same(t, "one that is kept for ever", got, forever)
 	})
 }
-
-// TestStoreRacingPuts has many puts under one seq: all get the same one.
-func TestStoreRacingPuts(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		var ids [16]string
-		race(func(i int) {
-			m := wholeMessage(q, 1)
-			m.ID = fmt.Sprint(i)
-			ids[i] = check.Get(s.Inside().PutMessage(t.Context(), m)).ID
-		})
-		stored, _ := check.Get2(s.Inside().Message(t.Context(), q, 1))
-		for _, id := range ids {
-			same(t, "what a put got", id, stored.ID)
-		}
-	})
-}

@@ -2,6 +2,7 @@ package cursor_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -148,10 +150,9 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 				"%+v, %v, %d failures; want it again: %v", response, err, failed, c.again)
 			b.engine = b.tables
 			if !c.again {
-				if _, err := b.process(cursor.Options{}).Steps().Heal(t.Context(), "q"); err != nil ||
-					b.status().Position != 1 {
-					t.Errorf("%+v, %v; want it healed without its record", b.status(), err)
-				}
+				_, err := b.process(cursor.Options{}).Steps().Heal(t.Context(), "q")
+				check.That(t, err == nil && b.status().Position == 1,
+					"%+v, %v; want it healed without its record", b.status(), err)
 			}
 		})
 	}
@@ -189,4 +190,144 @@ func (o *overdue) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		return a, context.DeadlineExceeded
 	}
 	return a, nil
+}
+
+// waits is a record of a message that waits in a keyed queue of texts.
+func waits(t *testing.T, sequence int, at time.Time, queue, key string) string {
+	t.Helper()
+	stored := check.Get(sortkey.KeyType("text").Key(key))
+	return fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"sortKey":{"B":%q}}}}`,
+		sequence, at.Unix(), queue,
+		base64.StdEncoding.EncodeToString([]byte(sortkey.Era("").SortKey(stored, "1"))))
+}
+
+// TestOnArrivalsSettlesEachQueueOnce: up to the greatest key of the batch, in one wake-up where
+// there is a window. A queue that fails keeps no other back; its record comes again, for half a
+// minute.
+func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
+	b := newBench(t, nil)
+	for queue, settle := range map[string]time.Duration{"now": 0, "bad": 0, "q": 5 * time.Second} {
+		kind, keyType := cursor.KindKeyed, sortkey.KeyType("text")
+		check.Get(b.sorter.Configure(t.Context(), queue,
+			cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}))
+		for _, key := range []string{"b", "a"} {
+			m := keyedOf(key, "1")
+			m.Queue = queue
+			b.putKeyed(m)
+		}
+	}
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if update, ok := r.(ddb.Update); ok && update.Key.Get("queue").Str() == "bad" {
+			return ddb.Answer{}, cursor.ErrThrottled
+		}
+		return b.tables.Do(ctx, r)
+	})
+	at := b.now
+	run := func() (again string, wakeUps []string, placed, failed int) {
+		response := check.Get(cursor.OnArrivals(b.process(cursor.Options{}), cursor.Names{},
+			cursor.OnArrivalsOptions{
+				WakeUp: func(queue string, upTo sortkey.SortKey, due time.Time) {
+					wakeUps = append(wakeUps, fmt.Sprint(queue, " ", upTo.Key(), " ", due.Sub(b.now)))
+				},
+				Settled: func(done cursor.Settled) { placed += done.Placed },
+				Failed:  func(error) { failed++ },
+			})(t.Context(), event(t, waits(t, 1, at, "q", "b"), waits(t, 2, at, "now", "a"),
+			waits(t, 3, at, "bad", "a"), waits(t, 4, at, "q", "a"), waits(t, 5, at, "now", "b"))))
+		for _, f := range response.BatchItemFailures {
+			again += f.ItemIdentifier
+		}
+		return again, wakeUps, placed, failed
+	}
+	again, wakeUps, placed, failed := run()
+	b.want("batch", fmt.Sprintf("%s %v %d %d", again, wakeUps, placed, failed), "3 [q b 5s] 2 1")
+	b.later(31 * time.Second)
+	again, _, placed, failed = run()
+	b.want("when it is old", fmt.Sprintf("%q %d %d", again, placed, failed), `"" 0 1`)
+}
+
+// TestMoved: each move of a queue of any kind is reported, with the position; what moves nothing is
+// not.
+func TestMoved(t *testing.T) {
+	var moved []string
+	now := time.UnixMilli(1_700_000_000_000)
+	store := cursor.NewMemory()
+	other := check.Get(cursor.New(store, nil))
+	sorter := check.Get(cursor.New(store, &cursor.Options{
+		Now: func() time.Time { return now },
+		Moved: func(queue string, position int64) {
+			moved = append(moved, fmt.Sprint(queue, " ", position))
+		},
+		ForEach: func(n int, do func(int)) {
+			for i := range n {
+				do(i)
+			}
+		},
+	}))
+	expect := func(what string, want ...string) {
+		t.Helper()
+		check.That(t, slices.Equal(moved, want), "%s moved %q, want %q", what, moved, want)
+		moved = nil
+	}
+	put := func(messages ...cursor.Message) {
+		t.Helper()
+		for _, r := range sorter.Put(t.Context(), messages...) {
+			check.Need(t, r.Err == nil && r.Deferred == nil, "%v", r)
+		}
+	}
+	put(cursor.Message{Queue: "n", Seq: 2})
+	expect("what is parked")
+	put(cursor.Message{Queue: "n", Seq: 1})
+	expect("what fills a gap", "n 2")
+	put(cursor.Message{Queue: "n", Seq: 1})
+	expect("a duplicate")
+	put(cursor.Message{Queue: "n", Seq: 3}, cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "1"},
+		cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "2"})
+	expect("several", "n 3", "a 2")
+	r := other.Put(t.Context(), cursor.Message{Queue: "n", Seq: 4})[0]
+	check.Need(t, r.Outcome == cursor.Advanced, "%v", r)
+	put(cursor.Message{Queue: "n", Seq: 4})
+	expect("what another has moved")
+	put(cursor.Message{Queue: "a", Seq: 3}, cursor.Message{Queue: "a", Seq: 4})
+	expect("what is appended", "a 4")
+	put(cursor.Message{Queue: "k", Seq: cursor.NoSeq, ID: "1", KeyParts: []any{1}, KeyType: "number"})
+	expect("what waits")
+	now = now.Add(time.Minute)
+	check.Get(sorter.Settle(t.Context(), "k", sortkey.EverySortKey))
+	expect("a settle", "k 1")
+	check.Get(sorter.Status(t.Context(), "k"))
+	expect("a look")
+}
+
+// FuzzStreamRecord: whatever stands in a record, the handlers of both streams answer that it went
+// well, name it as failed, or fail as a whole; and what they do with it stays within their bounds.
+func FuzzStreamRecord(f *testing.F) {
+	for _, seed := range []string{
+		stored(1, "q", 1), moved(2, "q", 0, 1), moved(3, "q", 1, 0), cursorImage("q", 1), `{}`, `null`, `[]`, `7`, ``,
+		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"queue":{"S":""},"seq":{"N":"-1"}}}}`,
+		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"queue":{"S":"q"},"seq":{"N":"9223372036854775807"}}}}`,
+		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"queue":{"NULL":true},"seq":{"B":"AA=="}}}}`,
+		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","NewImage":{"queue":{"L":[{"M":{}}]}}}}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, record string) {
+		if !json.Valid([]byte(record)) {
+			return // Lambda hands out JSON
+		}
+		event := table.StreamEvent{Records: []json.RawMessage{json.RawMessage(record)}}
+		s := check.Get(cursor.New(cursor.NewMemory(), nil))
+		one := cursor.Message{Queue: "q", Seq: 1}
+		check.OK(t, s.Put(t.Context(), one)[0].Err)
+		cur, over, err := cursor.AdvanceOf(event.Records[0], cursor.Names{})
+		check.That(t, err != nil || !cur.Exists() || over.To == cur.Position, "%v of a cursor at %d",
+			over, cur.Position)
+		var advances []cursor.Advance
+		response, err := cursor.OnMessages(s, cursor.Names{},
+			&cursor.OnMessagesOptions{Advanced: func(a cursor.Advance) {
+				advances = append(advances, a)
+			}})(t.Context(), event)
+		if n := len(response.BatchItemFailures); err == nil && n > 1 || len(advances) > 1 {
+			t.Errorf("%d failures, %d advances of one record", n, len(advances))
+		}
+	})
 }

@@ -67,13 +67,11 @@ func TestTraceContexts(t *testing.T) {
 			t.Errorf("the headers %s, %s are read as %+v", c.parent, c.state, lenient)
 		}
 	}
-	if read, err := cursor.ParseTrace(later, ""); err != nil || read.Parent != parentA {
-		t.Errorf("of a later version: %+v, %v", read, err)
-	}
-	if read, err := cursor.ParseTrace(parentB[:53]+"ff", ""); err != nil ||
-		read.Parent != parentB[:53]+"03" {
-		t.Errorf("with flags that mean nothing: %+v, %v", read, err)
-	}
+	read, err := cursor.ParseTrace(later, "")
+	check.That(t, err == nil && read.Parent == parentA, "of a later version: %+v, %v", read, err)
+	read, err = cursor.ParseTrace(parentB[:53]+"ff", "")
+	check.That(t, err == nil && read.Parent == parentB[:53]+"03",
+		"with flags that mean nothing: %+v, %v", read, err)
 }
 
 // TestTraceHeadersThatAreTooLong lose their long members first, then the last ones.
@@ -152,9 +150,8 @@ func TestTracesAreValidated(t *testing.T) {
 	for _, trace := range []cursor.Trace{{Parent: "00"}, {State: "a=1"}, {Parent: "01" + parentA[2:]},
 		{Parent: parentA, State: "a"}} {
 		err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Trace: trace})[0].Err
-		var wrong *invalid.Error
-		check.That(t, errors.As(err, &wrong) && strings.HasPrefix(wrong.Field, "trace"),
-			"%+v: %v", trace, err)
+		field := check.As[*invalid.Error](t, err).Field
+		check.That(t, strings.HasPrefix(field, "trace"), "%+v: %v", trace, err)
 	}
 }
 
@@ -166,12 +163,10 @@ func TestTracesCountInAnArrival(t *testing.T) {
 		a.Messages[i].Body = make([]byte, 600)
 		a.Messages[i].Trace = cursor.Trace{Parent: parentA, State: fmt.Sprintf("a=%0250d,b=%0200d", i, i)}
 	}
-	var wrong *invalid.Error
-	err := cursor.Validate(a.put())
-	check.That(t, errors.As(err, &wrong) && wrong.Code == invalid.TooLarge, "each its own: %v", err)
+	wrong := check.As[*invalid.Error](t, cursor.Validate(a.put()))
+	check.Is(t, wrong.Code, invalid.TooLarge, "each its own", wrong)
 	for i := range a.Messages {
 		a.Messages[i].Trace = traceA
 	}
-	err = cursor.Validate(a.put())
-	check.That(t, err == nil, "all the same: %v", err)
+	same(t, "all the same", cursor.Validate(a.put()), nil)
 }

@@ -32,16 +32,15 @@ func TestErrorsByTheirClass(t *testing.T) {
 	check.That(t, out.Value == "up" && out.Attempt == 2, "after an error that is forgotten: %+v", out)
 	check.Fails(t, check.Err(d.Once(t.Context(), "b", failsWith(errNoAccount))), errNoAccount)
 	_, err := d.Once(t.Context(), "b", never(t))
-	check.That(t, as[*dedup.RememberedError](t, err).Message == errNoAccount.Error(),
+	check.That(t, check.As[*dedup.RememberedError](t, err).Message == errNoAccount.Error(),
 		"remembered %q", err)
 	attempt := check.Get(d.TryStart(t.Context(), "c")).Attempt
 	check.OK(t, attempt.Fail(t.Context(), errNoAccount))
 	check.Fails(t, attempt.Complete(t.Context(), "x"), dedup.ErrEnded)
 	_, _ = d.Once(t.Context(), "d", failsWith(errors.New(strings.Repeat("é", 1000))))
-	if kept := check.Get(d.Status(t.Context(), "d")).Row.Error; len(kept) > 256 ||
-		!strings.HasSuffix(kept, "é...") {
-		t.Errorf("kept %d bytes: %q", len(kept), kept)
-	}
+	kept := check.Get(d.Status(t.Context(), "d")).Row.Error
+	check.That(t, len(kept) <= 256 && strings.HasSuffix(kept, "é..."), "kept %d bytes: %q", len(kept),
+		kept)
 }
 
 func TestQuarantineAndRepair(t *testing.T) {
@@ -52,7 +51,7 @@ func TestQuarantineAndRepair(t *testing.T) {
 		check.Fails(t, check.Err(d.Once(t.Context(), "a", failsWith(errDown))), errDown)
 	}
 	_, err := d.Once(t.Context(), "a", never(t))
-	q := as[*dedup.QuarantinedError](t, err)
+	q := check.As[*dedup.QuarantinedError](t, err)
 	check.That(t, q.Attempts == 2 && q.Last == "down", "%+v", q)
 	_, _ = d.Once(t.Context(), "b", failsWith(errDown))
 	running := check.Get(d.TryStart(t.Context(), "c")).Attempt
@@ -83,11 +82,11 @@ func TestQuarantineAndRepair(t *testing.T) {
 	check.That(t, r.By == "ada" && r.Reason == audit.Reason && !r.At.IsZero(), "audit %+v", r)
 	out := check.Get(d.Once(t.Context(), "a", returns("again", &ran)))
 	check.That(t, out.Value == "again" && out.Attempt == 1, "%+v", out)
-	isA[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))
+	check.IsA[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))
 	audit.Force = true
 	released = check.Get(d.Release(t.Context(), "c", audit))
 	check.That(t, released, "not released by force")
-	isA[*dedup.LostError](t, running.Complete(t.Context(), "late"))
+	check.IsA[*dedup.LostError](t, running.Complete(t.Context(), "late"))
 	for _, id := range []string{"a", "nobody"} {
 		changed := check.Get(d.Release(t.Context(), id, audit))
 		check.That(t, !changed, "%q was released", id)
@@ -126,11 +125,10 @@ func TestInvalidate(t *testing.T) {
 		d := process(t, store, &options{CacheSize: 10, Lease: time.Minute})
 		check.That(t, !check.Get(d.Invalidate(t.Context(), "a")), "there was nothing")
 		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
-		isA[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
+		check.IsA[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
 		check.OK(t, attempt.Complete(t.Context(), incompressible(5000)))
 		check.That(t, check.Get(d.Invalidate(t.Context(), "a")) &&
-			!check.Get(d.Invalidate(t.Context(), "a")),
-			"want true, then false")
+			!check.Get(d.Invalidate(t.Context(), "a")), "want true, then false")
 		out := check.Get(d.Once(t.Context(), "a", returns("2", &ran)))
 		check.That(t, !out.Replayed && out.Attempt == 1, "%+v", out)
 		check.Get(d.TryStart(t.Context(), "b"))
@@ -149,7 +147,8 @@ func TestPayload(t *testing.T) {
 		}
 		for _, other := range [][][]byte{{[]byte("900"), []byte("EUR")}, {[]byte("100EUR")},
 			{[]byte("100"), []byte("EUR"), nil}} {
-			isA[*dedup.PayloadMismatchError](t, check.Err(d.Once(t.Context(), "a", never(t), other...)))
+			_, err := d.Once(t.Context(), "a", never(t), other...)
+			check.IsA[*dedup.PayloadMismatchError](t, err)
 		}
 	}
 	d := process(t, store, nil)
@@ -157,7 +156,7 @@ func TestPayload(t *testing.T) {
 	check.Is(t, check.Get(d.Once(t.Context(), "b", never(t), []byte("any"))).Value, "1")
 	check.Get(d.TryStart(t.Context(), "c", []byte("one")))
 	_, err := process(t, store, nil).TryStart(t.Context(), "c", []byte("two"))
-	isA[*dedup.PayloadMismatchError](t, err)
+	check.IsA[*dedup.PayloadMismatchError](t, err)
 }
 
 // incompressible is a text of n bytes that zstd cannot make much shorter.
@@ -198,10 +197,9 @@ func TestPlacesOfResults(t *testing.T) {
 			r := check.Get(d.Status(t.Context(), "a")).Row
 			check.That(t, r.Result.Place == c.place && r.Result.Codec == c.codec,
 				"in %q as %q, want %q as %q", r.Result.Place, r.Result.Codec, c.place, c.codec)
-			if omitted := c.place == dedup.Omitted; out.Omitted != omitted ||
-				!omitted && out.Value != c.value {
-				t.Errorf("omitted %v, %d bytes", out.Omitted, len(out.Value))
-			}
+			omitted := c.place == dedup.Omitted
+			check.That(t, out.Omitted == omitted && (omitted || out.Value == c.value),
+				"omitted %v, %d bytes", out.Omitted, len(out.Value))
 		})
 	}
 }
@@ -269,16 +267,12 @@ func TestResultTooLargeToUnpack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it may take longer than a lease
 		d := process(t, dedup.NewMemory(), nil)
 		large := strings.Repeat("x", 64<<20)
-		check.Is(t, len(check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) {
-			return large, nil
-		})).Value), len(large))
+		check.Is(t, len(check.Get(d.Once(t.Context(), "a", answers(large))).Value), len(large))
 		out := check.Get(d.Once(t.Context(), "a", never(t)))
 		check.That(t, out.Omitted && out.Replayed, "omitted %v, replayed %v", out.Omitted, out.Replayed)
 		fits := large[:64<<20-2] // and its quotes
 		for range 2 {
-			out := check.Get(d.Once(t.Context(), "b", func(context.Context) (string, error) {
-				return fits, nil
-			}))
+			out := check.Get(d.Once(t.Context(), "b", answers(fits)))
 			check.That(t, out.Value == fits, "%d bytes, omitted %v", len(out.Value), out.Omitted)
 		}
 	})

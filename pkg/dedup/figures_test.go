@@ -32,7 +32,7 @@ func TestFigures(t *testing.T) {
 		}, []byte("payload")))
 	}
 	big := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
-		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) { return large, nil }))
+		check.Get(d.Once(t.Context(), id, answers(large)))
 	}
 	medium := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) {
@@ -40,9 +40,8 @@ func TestFigures(t *testing.T) {
 		}, []byte("payload")))
 	}
 	fails := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
-		if _, err := d.Once(t.Context(), id, failsWith(errDown)); !errors.Is(err, errDown) {
-			t.Fatal(err)
-		}
+		_, err := d.Once(t.Context(), id, failsWith(errDown))
+		check.Need(t, errors.Is(err, errDown), "%v", err)
 	}
 	started := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 		check.Get(d.TryStart(t.Context(), id))
@@ -74,12 +73,12 @@ func TestFigures(t *testing.T) {
 		{"held, without a wait", options{Wait: dedup.NoWait}, started,
 			func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 				_, err := d.Once(t.Context(), id, never(t))
-				isA[*dedup.StillRunningError](t, err)
+				check.IsA[*dedup.StillRunningError](t, err)
 			}, figure{0, 1, 0, 0.5}},
 		{"quarantined", options{MaxAttempts: 1}, fails,
 			func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 				_, err := d.Once(t.Context(), id, never(t))
-				isA[*dedup.QuarantinedError](t, err)
+				check.IsA[*dedup.QuarantinedError](t, err)
 			}, figure{1, 1, 1, 0.5}},
 		{"invalidate", options{}, small, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 			check.Get(d.Invalidate(t.Context(), id))
@@ -159,16 +158,14 @@ func TestFiguresOfACrowd(t *testing.T) {
 				}
 				wait.Wait()
 				units := metered.Take().Units
-				if units.Writes != c.writes || units.Reads > c.reads || ran.Load() != 0 {
-					t.Errorf("%.1f write and %.1f read units, want %.1f and at most %.1f", units.Writes,
-						units.Reads, c.writes, c.reads)
-				}
+				check.That(t, units.Writes == c.writes && units.Reads <= c.reads && ran.Load() == 0,
+					"%.1f write and %.1f read units, want %.1f and at most %.1f", units.Writes, units.Reads,
+					c.writes, c.reads)
 				check.That(t, c.others != 1 || units.Writes+units.Reads <= 5,
 					"%.1f units in all, want 5 at most", units.Writes+units.Reads)
-				if took := time.Since(began); took > 1600*time.Millisecond ||
-					c.seen && took > 1200*time.Millisecond {
-					t.Errorf("the last one waited %v for an effect of a second", took)
-				}
+				took := time.Since(began)
+				check.That(t, took <= 1600*time.Millisecond && (!c.seen || took <= 1200*time.Millisecond),
+					"the last one waited %v for an effect of a second", took)
 			})
 		})
 	}
@@ -211,10 +208,9 @@ func TestFiguresOfStreams(t *testing.T) {
 				check.Get(d.Once(t.Context(), fmt.Sprint("new-", n), answers("x")))
 				looks += metered.Take().Reads
 			}
-			if looks != c.looks || claims != c.claims {
-				t.Errorf("%d looks for %d new ids, want %d; %d refused claims of %d duplicates, want %d", looks,
-					news, c.looks, claims, duplicates, c.claims)
-			}
+			check.That(t, looks == c.looks && claims == c.claims,
+				"%d looks for %d new ids, want %d; %d refused claims of %d duplicates, want %d", looks,
+				news, c.looks, claims, duplicates, c.claims)
 			dollars := func(writes, reads int) float64 {
 				return meter.Count{Writes: float64(writes), Reads: float64(reads) / 2}.Dollars()
 			}
@@ -237,7 +233,7 @@ func TestAHeldIDIsADuplicate(t *testing.T) {
 	for _, want := range []int{1, 0, 0} {
 		metered.Take()
 		_, err := d.Once(t.Context(), "a", never(t))
-		isA[*dedup.StillRunningError](t, err)
+		check.IsA[*dedup.StillRunningError](t, err)
 		check.Is(t, metered.Take().Writes, want)
 	}
 }

@@ -34,12 +34,12 @@ func TestInvalidOptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := dedup.New(dedup.NewMemory(), "p", &c.options)
-			check.Is(t, as[*dedup.InvalidError](t, err).Field, c.field, err)
+			check.Is(t, check.As[*dedup.InvalidError](t, err).Field, c.field, err)
 		})
 	}
 	for _, processor := range []string{"", strings.Repeat("p", 256), "\xff", "#x"} {
 		_, err := dedup.New[string, string](dedup.NewMemory(), processor, nil)
-		check.That(t, as[*dedup.InvalidError](t, err).Field == "processor", "%q: %v", processor, err)
+		check.Is(t, check.As[*dedup.InvalidError](t, err).Field, "processor", processor, err)
 	}
 }
 
@@ -48,24 +48,21 @@ func TestInvalidIDs(t *testing.T) {
 	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1025),
 		"no UTF-8": "\xff"} {
 		_, err := d.Once(t.Context(), id, never(t))
-		check.That(t, as[*dedup.InvalidError](t, err).Field == "id", "%s: %v", name, err)
-		isA[*dedup.InvalidError](t, check.Err(d.TryStart(t.Context(), id)))
-		isA[*dedup.InvalidError](t, check.Err(d.Invalidate(t.Context(), id)))
+		check.That(t, check.As[*dedup.InvalidError](t, err).Field == "id", "%s: %v", name, err)
+		check.IsA[*dedup.InvalidError](t, check.Err(d.TryStart(t.Context(), id)))
+		check.IsA[*dedup.InvalidError](t, check.Err(d.Invalidate(t.Context(), id)))
 	}
-	check.Get(d.Once(t.Context(), strings.Repeat("x", 1024), func(context.Context) (string, error) {
-		return "", nil
-	}))
+	check.Get(d.Once(t.Context(), strings.Repeat("x", 1024), answers("")))
 	bad := check.Get(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
-	isA[*dedup.InvalidError](t, check.Err(bad.Once(t.Context(), nil, never(t))))
+	check.IsA[*dedup.InvalidError](t, check.Err(bad.Once(t.Context(), nil, never(t))))
 	for field, audit := range map[string]dedup.Audit{"by": {Reason: "x"}, "reason": {By: "x"}} {
 		_, err := d.Release(t.Context(), "a", audit)
-		check.That(t, as[*dedup.InvalidError](t, err).Field == field, "%+v: %v", audit, err)
+		check.That(t, check.As[*dedup.InvalidError](t, err).Field == field, "%+v: %v", audit, err)
 	}
 	attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 	for _, lease := range []time.Duration{0, -time.Second, 25 * time.Hour} {
-		if as[*dedup.InvalidError](t, attempt.Extend(t.Context(), lease)).Field != "lease" {
-			t.Error(lease)
-		}
+		err := attempt.Extend(t.Context(), lease)
+		check.Is(t, check.As[*dedup.InvalidError](t, err).Field, "lease", lease)
 	}
 }
 
@@ -75,7 +72,7 @@ func TestResultThatDoesNotEncode(t *testing.T) {
 	ran := 0
 	effect := func(context.Context) (float64, error) { ran++; return math.NaN(), nil }
 	out, err := d.Once(t.Context(), "a", effect)
-	check.That(t, as[*dedup.InvalidError](t, err).Field == "result" && math.IsNaN(out.Value),
+	check.That(t, check.As[*dedup.InvalidError](t, err).Field == "result" && math.IsNaN(out.Value),
 		"%+v, %v", out, err)
 	again := check.Get(d.Once(t.Context(), "a", effect))
 	check.That(t, again.Omitted && ran == 1, "%+v, ran %d times", again, ran)
@@ -85,21 +82,19 @@ func TestResultThatDoesNotEncode(t *testing.T) {
 func TestResultThatDoesNotDecode(t *testing.T) {
 	store := dedup.NewMemory()
 	texts := process(t, store, nil)
-	check.Get(texts.Once(t.Context(), "a", func(context.Context) (string, error) {
-		return "text", nil
-	}))
+	check.Get(texts.Once(t.Context(), "a", answers("text")))
 	numbers := check.Get(dedup.New[string, int](store, "payments", nil))
 	_, err := numbers.Once(t.Context(), "a", func(context.Context) (int, error) {
 		t.Error("the effect ran")
 		return 0, nil
 	})
-	check.That(t, as[*dedup.RowError](t, err).Field == "result", "%v", err)
+	check.That(t, check.As[*dedup.RowError](t, err).Field == "result", "%v", err)
 	r := check.Get(texts.Status(t.Context(), "a")).Row
 	other := r
 	other.Result.Codec = "other"
 	check.Get(stored(store.Swap(t.Context(), r, other)))
 	_, err = texts.Once(t.Context(), "a", never(t))
-	check.That(t, as[*dedup.RowError](t, err).Field == "codec", "%v", err)
+	check.That(t, check.As[*dedup.RowError](t, err).Field == "codec", "%v", err)
 }
 
 // stored is the row after a swap.
@@ -114,7 +109,7 @@ func TestResultThatIsGone(t *testing.T) {
 	check.OK(t, store.PutResult(t.Context(),
 		dedup.StoredResult{Key: r.Key, Token: r.Token, ExpiresOn: r.ExpiresOn}))
 	_, err := d.Once(t.Context(), "item", never(t))
-	check.That(t, as[*dedup.RowError](t, err).Field == "result", "%v", err)
+	check.That(t, check.As[*dedup.RowError](t, err).Field == "result", "%v", err)
 }
 
 // TestRowsThatNobodyHereWrote: of another library, of a later version, by hand.
@@ -152,7 +147,7 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 		it["id"] = ddb.Text(name)
 		put(t, engine, dedup.Names{}, it.Item())
 		_, err := d.Once(t.Context(), name, never(t))
-		bad := as[*dedup.RowError](t, err)
+		bad := check.As[*dedup.RowError](t, err)
 		if _, field, _ := strings.Cut(" "+name, " "); name == "newer" {
 			check.That(t, errors.Is(err, table.ErrNewerLayout), "%s: %v, want ErrNewerLayout", name, err)
 		} else if want := strings.TrimPrefix(field, "wrong "); bad.Field != want {
@@ -161,7 +156,7 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 	}
 	found := 0
 	for _, err := range d.List(t.Context()) {
-		isA[*dedup.RowError](t, err)
+		check.IsA[*dedup.RowError](t, err)
 		found++
 	}
 	check.That(t, found == len(broken), "listed %d broken rows, want %d", found, len(broken))
@@ -173,7 +168,7 @@ type noStore struct{ dedup.Store }
 func TestNothingGiven(t *testing.T) {
 	field := func(want string, err error) {
 		t.Helper()
-		check.Is(t, as[*dedup.InvalidError](t, err).Field, want)
+		check.Is(t, check.As[*dedup.InvalidError](t, err).Field, want)
 	}
 	field("store", check.Err(dedup.New[string, string](nil, "p", nil)))
 	field("store", check.Err(dedup.New[string, string]((*noStore)(nil), "p", nil)))
@@ -251,7 +246,7 @@ func TestTextsOfIDs(t *testing.T) {
 	check.That(t, err == nil && got == "7", "%q, %v; want 7", got, err)
 	none := func(_ string, err error) {
 		t.Helper()
-		check.That(t, as[*dedup.InvalidError](t, err).Field == "id", "%v", err)
+		check.That(t, check.As[*dedup.InvalidError](t, err).Field == "id", "%v", err)
 	}
 	none(textOf[*string](t, nil))
 	none(textOf[*parsed](t, nil))
@@ -304,17 +299,16 @@ func TestEncodingThatPanics(t *testing.T) {
 		}()
 		synctest.Wait()
 		close(release)
-		check.Is(t, as[*dedup.InvalidError](t, <-owner).Field, "result")
+		check.Is(t, check.As[*dedup.InvalidError](t, <-owner).Field, "result")
 		check.OK(t, <-follows)
 		out := <-follower
 		check.That(t, out.Omitted && time.Since(began) <= 0, "%+v after %v", out, time.Since(began))
 		start := check.Get(d.TryStart(t.Context(), "b"))
-		if as[*dedup.InvalidError](t, start.Attempt.Complete(t.Context(), "boom")).Field != "result" {
-			t.Error("want an error of the result")
-		}
+		err := start.Attempt.Complete(t.Context(), "boom")
+		check.Is(t, check.As[*dedup.InvalidError](t, err).Field, "result")
 		check.Get(d.Once(t.Context(), "c", returns("bang")))
-		_, err := d.Once(t.Context(), "c", returns("again"))
-		check.That(t, as[*dedup.RowError](t, err).Field == "result", "%v", err)
+		_, err = d.Once(t.Context(), "c", returns("again"))
+		check.That(t, check.As[*dedup.RowError](t, err).Field == "result", "%v", err)
 	})
 }
 
@@ -348,7 +342,7 @@ func TestHookThatPanics(t *testing.T) {
 		began := time.Now()
 		errs := make(chan error, 1)
 		go func() {
-			out, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "2", nil })
+			out, err := d.Once(t.Context(), "a", answers("2"))
 			check.That(t, out.Attempt == 2, "%+v", out)
 			errs <- err
 		}()

@@ -62,7 +62,8 @@ func TestEventsLogAndSpans(t *testing.T) {
 		expect("fails", "new 1", "failed 1")
 		zombie := check.Get(d.TryStart(t.Context(), "b")).Attempt
 		expect("taken over", "taken over 2", "new 2")
-		isA[*dedup.StillRunningError](t, check.Err(process(t, store, o).Once(t.Context(), "b", never(t))))
+		_, err := process(t, store, o).Once(t.Context(), "b", never(t))
+		check.IsA[*dedup.StillRunningError](t, err)
 		expect("held", "looked 2", "looked 2", "still running 2")
 		bubble.Sleep(time.Minute)
 		_, _ = d.Once(t.Context(), "b", never(t))
@@ -108,7 +109,5 @@ func TestTraceWithoutEnd(t *testing.T) {
 			return ctx, nil
 		},
 	})
-	check.Is(t, check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) {
-		return "x", nil
-	})).Value, "x")
+	check.Is(t, check.Get(d.Once(t.Context(), "a", answers("x"))).Value, "x")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,20 +47,6 @@ func never(t testing.TB) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { t.Error("the effect ran"); return "", nil }
 }
 
-// as fails the test unless the error is an E.
-func as[E error](t testing.TB, err error) E {
-	t.Helper()
-	var want E
-	check.Need(t, errors.As(err, &want), "error %v (%T), want a %T", err, err, want)
-	return want
-}
-
-// isA is as for a test that needs no more of the error.
-func isA[E error](t testing.TB, err error) {
-	t.Helper()
-	_ = as[E](t, err)
-}
-
 func TestOnceRunsOnce(t *testing.T) {
 	var ran atomic.Int64
 	store := dedup.NewMemory()
@@ -71,9 +56,8 @@ func TestOnceRunsOnce(t *testing.T) {
 	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil),
 		process(t, store, &options{CacheSize: 1})} {
 		second := check.Get(other.Once(t.Context(), "a", returns("2", &ran)))
-		if second.Value != "1" || !second.Replayed || second.Omitted || second.CompletedAt.IsZero() {
-			t.Errorf("second: %+v", second)
-		}
+		check.That(t, second.Value == "1" && second.Replayed && !second.Omitted &&
+			!second.CompletedAt.IsZero(), "second: %+v", second)
 	}
 	refunds := check.Get(dedup.New[string, string](store, "refunds", nil))
 	out := check.Get(refunds.Once(t.Context(), "a", returns("3", &ran)))
@@ -93,11 +77,10 @@ func TestWaiterNeverRuns(t *testing.T) {
 		} {
 			began := time.Now()
 			_, err := process(t, store, o).Once(t.Context(), "a", never(t))
-			busy := as[*dedup.StillRunningError](t, err)
-			if !busy.Until.Equal(started.Attempt.Run().LeaseUntil) || busy.Cause != nil {
-				t.Errorf("%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause,
-					started.Attempt.Run().LeaseUntil)
-			}
+			busy := check.As[*dedup.StillRunningError](t, err)
+			check.That(t, busy.Until.Equal(started.Attempt.Run().LeaseUntil) && busy.Cause == nil,
+				"%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause,
+				started.Attempt.Run().LeaseUntil)
 			check.That(t, name != "its last" || time.Since(began) == 9*time.Second,
 				"waited %v, want 9 s", time.Since(began))
 		}
@@ -105,15 +88,13 @@ func TestWaiterNeverRuns(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		_, err := process(t, store, &options{Lease: lease}).Once(ctx, "a", never(t))
-		if isA[*dedup.StillRunningError](t, err); time.Since(began) != 2500*time.Millisecond {
-			t.Errorf("waited %v with 3 s left, want 2.5 s: %v", time.Since(began), err)
-		}
+		check.IsA[*dedup.StillRunningError](t, err)
+		check.Is(t, time.Since(began), 2500*time.Millisecond, "waited, with 3 s left")
 		ended, stop := context.WithCancel(t.Context())
 		go func() { bubble.Sleep(150 * time.Millisecond); stop() }()
 		_, err = process(t, store, &options{Lease: lease}).Once(ended, "a", never(t))
-		if isA[*dedup.StillRunningError](t, err); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v, want one that is context.Canceled", err)
-		}
+		check.IsA[*dedup.StillRunningError](t, err)
+		check.Fails(t, err, context.Canceled)
 	})
 }
 
@@ -133,16 +114,14 @@ func TestZombie(t *testing.T) {
 					"fail":     zombie.Fail(ctx, errors.New("zombie")),
 					"extend":   zombie.Extend(ctx, time.Minute),
 				} {
-					lost := as[*dedup.LostError](t, err)
+					lost := check.As[*dedup.LostError](t, err)
 					check.That(t, lost.Attempt == 1 && lost.Fence == zombie.Run().Fence, "%s: %+v", name, lost)
 				}
 				return "second", nil
 			})
-		if err != nil || out.Value != "second" || out.Attempt != 2 || second.Attempt != 2 ||
-			second.Fence <= zombie.Run().Fence {
-			t.Errorf("%+v of %+v, %v", out, second, err)
-		}
-		isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
+		check.That(t, err == nil && out.Value == "second" && out.Attempt == 2 && second.Attempt == 2 &&
+			second.Fence > zombie.Run().Fence, "%+v of %+v, %v", out, second, err)
+		check.IsA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
 		check.Is(t, check.Get(process(t, store, o).Once(t.Context(), "a", never(t))).Value, "second")
 	})
 }
@@ -179,12 +158,12 @@ func TestExtend(t *testing.T) {
 		if want := time.Now().Add(time.Minute); !attempt.Run().LeaseUntil.Equal(want) {
 			t.Errorf("lease until %v, want %v", attempt.Run().LeaseUntil, want)
 		}
-		if err := attempt.Extend(t.Context(), time.Second); err != nil ||
-			attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)) {
-			t.Errorf("a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
-		}
+		err := attempt.Extend(t.Context(), time.Second)
+		check.That(t, err == nil && !attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)),
+			"a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
 		bubble.Sleep(30 * time.Second)
-		isA[*dedup.StillRunningError](t, check.Err(process(t, store, o).Once(t.Context(), "a", never(t))))
+		_, err = process(t, store, o).Once(t.Context(), "a", never(t))
+		check.IsA[*dedup.StillRunningError](t, err)
 	})
 }
 
@@ -224,55 +203,6 @@ func TestPanic(t *testing.T) {
 	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("2", &ran))).Attempt, 2)
 }
 
-// TestHundredCallers: one runs the effect, also after a time-out, and all get the same. The older
-// libraries let all hundred run.
-func TestHundredCallers(t *testing.T) {
-	for name, c := range map[string]struct{ shared, timedOut bool }{
-		"in a process each": {}, "in one process": {shared: true}, "after a time-out": {timedOut: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := dedup.NewMemory()
-				one := process(t, store, &options{Lease: 10 * time.Second})
-				if c.timedOut {
-					check.Get(one.TryStart(t.Context(), "a"))
-					bubble.Sleep(time.Minute)
-				}
-				crowd(t, 100, func(int) *dedup.Deduplicator[string, string] {
-					if c.shared {
-						return one
-					}
-					return process(t, store, &options{Lease: 10 * time.Second})
-				})
-			})
-		})
-	}
-}
-
-// crowd makes a call from each of n callers at once, on an effect of a second: it must run once,
-// and all must get its value.
-func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, string]) {
-	t.Helper()
-	var ran, replayed atomic.Int64
-	var wait sync.WaitGroup
-	for i := range n {
-		wait.Go(func() {
-			out, err := caller(i).Once(t.Context(), "a", func(context.Context) (string, error) {
-				ran.Add(1)
-				bubble.Sleep(time.Second)
-				return fmt.Sprint("value of ", i), nil
-			})
-			check.That(t, err == nil && out.Value != "", "caller %d: %+v, %v", i, out, err)
-			if out.Replayed {
-				replayed.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	check.That(t, ran.Load() == 1 && replayed.Load() == int64(n)-1,
-		"%d runs and %d replays, want 1 and %d", ran.Load(), replayed.Load(), n-1)
-}
-
 // TestEachCallerHasItsOwnDeadline: calls of one process share a wait, and not how long they may
 // wait.
 func TestEachCallerHasItsOwnDeadline(t *testing.T) {
@@ -309,12 +239,12 @@ func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 		if got := <-hastier; got.after > time.Second {
 			t.Errorf("the hastier one: %+v", got)
 		} else {
-			isA[*dedup.StillRunningError](t, got.err)
+			check.IsA[*dedup.StillRunningError](t, got.err)
 		}
 		if got := <-hasty; got.after > 2*time.Second {
 			t.Errorf("the hasty one: %+v", got)
 		} else {
-			isA[*dedup.StillRunningError](t, got.err)
+			check.IsA[*dedup.StillRunningError](t, got.err)
 		}
 		if got := <-patient; got.err != nil || got.out.Value != "value" {
 			t.Errorf("the patient one: %+v, %v after %v", got.out, got.err, got.after)
@@ -342,7 +272,7 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 			go call(t.Context())
 		}
 		for range 51 {
-			isA[*dedup.StillRunningError](t, <-answers)
+			check.IsA[*dedup.StillRunningError](t, <-answers)
 		}
 		took := time.Since(began)
 		check.That(t, took <= 15*time.Second, "waited %v, want 15s at most", took)
@@ -387,7 +317,7 @@ func TestStuckEffectKeepsNobody(t *testing.T) {
 			t.Errorf("ran %d times after %v, want once when lease and margin are over", ran.Load(), took)
 		}
 		close(release)
-		isA[*dedup.LostError](t, <-stuck)
+		check.IsA[*dedup.LostError](t, <-stuck)
 		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "second")
 	})
 }
@@ -431,7 +361,7 @@ func TestPace(t *testing.T) {
 				}})
 				check.Get(ahead.TryStart(t.Context(), "a"))
 				bubble.Sleep(max(c.age, 0))
-				isA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
+				check.IsA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
 				check.Is(t, cmp.Diff([]time.Duration{c.first}, slept), "")
 			})
 		})

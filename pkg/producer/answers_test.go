@@ -3,7 +3,6 @@ package producer_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,44 +31,18 @@ func TestOutcomes(t *testing.T) {
 			futures = append(futures, send(t, p, numbered("a", seq))...)
 		}
 		check.Is(t, outcomes(t, futures), "advanced 409 parked 410 400 waiting dropped")
-		var refused *producer.RefusedError
-		_, err := futures[1].Wait(t.Context())
-		if want := (producer.RefusedError{Status: 409, Outcome: "conflict",
-			Detail: "another"}); !errors.As(err, &refused) || *refused != want {
-			t.Errorf("%+v, want %+v", err, want)
-		}
-		_, err = futures[4].Wait(t.Context())
-		if want := (producer.RefusedError{Status: 400, Code: "missing", Detail: "seq"}); !errors.As(err,
-			&refused) || *refused != want {
-			t.Errorf("%+v, want %+v", err, want)
+		for i, want := range map[int]producer.RefusedError{
+			1: {Status: 409, Outcome: "conflict", Detail: "another"},
+			4: {Status: 400, Code: "missing", Detail: "seq"},
+		} {
+			_, err := futures[i].Wait(t.Context())
+			check.Is(t, *check.As[*producer.RefusedError](t, err), want)
 		}
 		r, _ := futures[5].Wait(t.Context())
 		check.That(t, r.SettlesAt.Year() == 2026, "%+v", r)
 		r, _ = futures[6].Wait(t.Context())
 		check.That(t, r.Late && r.Seq == 1<<53+1, "%+v", r)
 		want(t, a, "a0 a1 a2 a3 a4 a5 a6")
-	})
-}
-
-// TestFull: a message that is too far ahead is set aside, so that the one that is missing gets by.
-func TestFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		missing := true
-		a := &api{each: func(_ int, m message) string {
-			if *m.Seq == 1 {
-				missing = false
-			}
-			if missing && *m.Seq > 5 {
-				return `{"status":429,"outcome":"full"}`
-			}
-			return `{"status":200,"outcome":"advanced"}`
-		}}
-		p := newProducer(t, a, nil)
-		futures := send(t, p, numbered("a", 9), numbered("b", 2))
-		bubble.Sleep(20 * time.Millisecond)
-		futures = append(futures, send(t, p, numbered("a", 2), numbered("a", 1))...)
-		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced")
-		want(t, a, "a9 b2", "a2 a1", "a9")
 	})
 }
 
@@ -167,30 +140,10 @@ func TestAheadForGood(t *testing.T) {
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1), numbered("a", 3), numbered("b", 1))
 		check.Is(t, outcomes(t, futures[:2]), "advanced 409")
-		var refused *producer.RefusedError
 		_, err := futures[1].Wait(t.Context())
-		want := (producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1})
-		check.That(t, errors.As(err, &refused) && *refused == want, "%+v, want %+v", err, want)
+		want := producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1}
+		check.Is(t, *check.As[*producer.RefusedError](t, err), want)
 		check.Is(t, outcomes(t, send(t, p, numbered("a", 2), numbered("a", 3))), "advanced advanced")
-	})
-}
-
-// TestPartlyUnknown: messages whose fate is unknown go again before those behind them, and nothing
-// else does.
-func TestPartlyUnknown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &api{each: func(n int, m message) string {
-			if n == 0 && *m.Seq == 2 {
-				return `{"status":503,"detail":"busy"}`
-			}
-			return `{"status":200,"outcome":"advanced"}`
-		}}
-		p := newProducer(t, a, nil)
-		futures := send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3), numbered("b", 1))
-		bubble.Sleep(11 * time.Millisecond)
-		futures = append(futures, send(t, p, numbered("a", 4), numbered("b", 2))...)
-		outcomes(t, futures)
-		want(t, a, "a1 a2 a3 b1", "b2", "a2 a4")
 	})
 }
 
@@ -317,10 +270,9 @@ func TestBackOff(t *testing.T) {
 			for i, about := range []time.Duration{1, 2, 4, 4, 4, 4, 4, 4, 0, 1} {
 				waited := a.at[i+1].Sub(a.at[i])
 				distinct[waited] = true
-				if least, most := about*time.Second/2,
-					about*time.Second*3/2+20*time.Millisecond; waited < least || waited > most {
-					t.Errorf("%s: %v before try %d, want %v to %v", name, waited, i+2, least, most)
-				}
+				least, most := about*time.Second/2, about*time.Second*3/2+20*time.Millisecond
+				check.That(t, waited >= least && waited <= most, "%s: %v before try %d, want %v to %v",
+					name, waited, i+2, least, most)
 			}
 			check.That(t, len(distinct) >= 8, "%s: waits are not spread: %v", name, distinct)
 			over, cancel := context.WithCancel(t.Context())
@@ -362,20 +314,16 @@ func TestLinger(t *testing.T) {
 		bubble.Sleep(2 * time.Millisecond)
 		check.Is(t, outcomes(t, send(t, p, numbered("c", 1))), "advanced")
 		want(t, a, "a1 a2 b1", "c1")
-		if first, second := a.at[0].Sub(began), a.at[1].Sub(began); first != 10*time.Millisecond ||
-			second != 16*time.Millisecond {
-			t.Errorf("sent after %v and %v", first, second)
-		}
+		first, second := a.at[0].Sub(began), a.at[1].Sub(began)
+		check.That(t, first == 10*time.Millisecond && second == 16*time.Millisecond,
+			"sent after %v and %v", first, second)
 	})
 }
 
 // TestFullBatch: a full batch does not wait, and a queue's next one waits for its answer.
 func TestFullBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			bubble.Sleep(time.Second)
-			return accept(m)
-		}}
+		a := &api{answer: inASecond}
 		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
 		began := time.Now()
 		for seq := range int64(60) {
@@ -386,10 +334,9 @@ func TestFullBatch(t *testing.T) {
 		for _, r := range a.requests {
 			sizes = append(sizes, len(r))
 		}
-		if took := time.Since(began); !slices.Equal(sizes, []int{25, 25, 10}) ||
-			took != 3*time.Second || a.beside {
-			t.Errorf("batches of %v after %v, side by side: %t", sizes, took, a.beside)
-		}
+		took := time.Since(began)
+		check.That(t, slices.Equal(sizes, []int{25, 25, 10}) && took == 3*time.Second && !a.beside,
+			"batches of %v after %v, side by side: %t", sizes, took, a.beside)
 		synctest.Wait()
 		s := p.Stats()
 		check.That(t, s.Messages == 0 && s.Bytes == 0 && s.Queues == 0 && s.Requests == 0, "%+v", s)
@@ -445,10 +392,9 @@ func TestBatchesStayWhole(t *testing.T) {
 			}
 			bubble.Sleep(time.Second) // the linger is over, and no answer is there
 			check.Is(t, len(a.sent()), 3, name, each.messages)
-			if err := p.Flush(t.Context()); err != nil ||
-				time.Since(began) != time.Second+10*time.Millisecond {
-				t.Errorf("%s: %v after %v", name, err, time.Since(began))
-			}
+			err := p.Flush(t.Context())
+			check.That(t, err == nil && time.Since(began) == time.Second+10*time.Millisecond,
+				"%s: %v after %v", name, err, time.Since(began))
 		})
 	}
 }
@@ -474,8 +420,7 @@ func TestBatchesGrowAgain(t *testing.T) {
 			send(t, p, numbered("a", 8+seq))
 		}
 		check.OK(t, p.Flush(t.Context()))
-		if n := len(a.sent()) - before; n > 7 { // of 1, 2, 4, … messages
-			t.Errorf("100 messages in %d requests", n)
-		}
+		n := len(a.sent()) - before
+		check.That(t, n <= 7, "100 messages in %d requests", n)
 	})
 }

@@ -124,6 +124,12 @@ func accept(messages []message) (producer.Answer, error) {
 	return say(messages, func(message) string { return `{"status":200,"outcome":"advanced"}` })
 }
 
+// inASecond is an answer that they are, a second later.
+func inASecond(_ context.Context, _ int, messages []message) (producer.Answer, error) {
+	bubble.Sleep(time.Second)
+	return accept(messages)
+}
+
 // say is the answer that has a result for each message.
 func say(messages []message, of func(message) string) (producer.Answer, error) {
 	var results []string
@@ -149,6 +155,13 @@ func newProducer(t *testing.T, a producer.Transport, o *producer.Options) *produ
 
 func numbered(queue string, seq int64) producer.Message {
 	return producer.Message{Queue: queue, Seq: &seq, Body: []byte(`{"n":1}`)}
+}
+
+// large is one of more than 300 KB.
+func large(queue string, seq int64) producer.Message {
+	m := numbered(queue, seq)
+	m.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
+	return m
 }
 
 func send(t *testing.T, p *producer.Producer, messages ...producer.Message) []*producer.Future {
@@ -206,9 +219,8 @@ func TestBadMessages(t *testing.T) {
 		"tracestate":  {Queue: "q", Tracestate: "a=b"},
 	} {
 		_, err := p.Send(t.Context(), m)
-		var wrong *invalid.Error
 		field, _, _ := strings.Cut(field, " ")
-		check.That(t, errors.As(err, &wrong) && wrong.Field == field, "%s: %v", field, err)
+		check.Is(t, check.As[*invalid.Error](t, err).Field, field, err)
 	}
 }
 
@@ -244,10 +256,9 @@ func TestGiveUp(t *testing.T) {
 			defer cancel()
 			_, err := send(t, p, numbered("a", 1))[0].Wait(over)
 			took, tries := time.Since(began), len(a.sent())
-			if want := fmt.Sprintf("given up after %d tries: ", tries); !errors.Is(err,
-				producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", name, err, want)
-			}
+			want := fmt.Sprintf("given up after %d tries: ", tries)
+			check.That(t, errors.Is(err, producer.ErrGaveUp) && strings.HasPrefix(err.Error(), want),
+				"%s: %v, want %s", name, err, want)
 			check.That(t, tries >= 8 && took >= time.Minute && took <= time.Minute+15*time.Second,
 				"%s: %d tries in %v", name, tries, took)
 			bubble.Sleep(time.Minute)
@@ -284,17 +295,12 @@ func TestComplains(t *testing.T) {
 // gets an error.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			bubble.Sleep(time.Second)
-			return accept(m)
-		}}
+		a := &api{answer: inASecond}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute, MaxBytes: 2 << 20})
 		futures := send(t, p, numbered("a", 1), numbered("b", 1))
-		large := producer.Message{Queue: "a", ID: "x",
-			Body: []byte(`"` + strings.Repeat("x", 340<<10) + `"`)}
-		futures = append(futures, send(t, p, large, large, large)...)
+		futures = append(futures, send(t, p, large("a", 2), large("a", 3), large("a", 4))...)
 		waits := make(chan error)
-		go func() { _, err := p.Send(t.Context(), large); waits <- err }()
+		go func() { _, err := p.Send(t.Context(), large("a", 5)); waits <- err }()
 		synctest.Wait()
 		go func() { waits <- p.Close(t.Context()) }()
 		check.Fails(t, <-waits, producer.ErrClosed)
@@ -308,10 +314,7 @@ func TestClose(t *testing.T) {
 // comes later does not hold it up.
 func TestFlushIsForWhatCameBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			bubble.Sleep(time.Second)
-			return accept(m)
-		}}
+		a := &api{answer: inASecond}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute})
 		send(t, p, numbered("a", 1))
 		began := time.Now()
@@ -342,25 +345,21 @@ func TestCloseGivesBack(t *testing.T) {
 		}}
 		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, GiveUpAfter: time.Second,
 			MinBackOff: time.Hour})
-		large := numbered("hangs", 1)
-		large.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
-		futures := send(t, p, numbered("full", 1), large)
+		futures := send(t, p, numbered("full", 1), large("hangs", 1))
 		bubble.Sleep(100 * time.Millisecond) // they are set aside, and in a request
-		futures = append(futures, send(t, p, large, large)...)
+		futures = append(futures, send(t, p, large("hangs", 2), large("hangs", 3))...)
 		began := time.Now()
 		go func() {
-			if _, err := p.Send(t.Context(), large); !errors.Is(err, producer.ErrClosed) ||
-				time.Since(began) > 0 {
-				t.Errorf("who waits for room: %v after %v", err, time.Since(began))
-			}
+			_, err := p.Send(t.Context(), large("hangs", 4))
+			check.That(t, errors.Is(err, producer.ErrClosed) && time.Since(began) <= 0,
+				"who waits for room: %v after %v", err, time.Since(began))
 		}()
 		synctest.Wait()
 		over, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if err := p.Close(over); !errors.Is(err, context.DeadlineExceeded) ||
-			time.Since(began) != 2*time.Second {
-			t.Errorf("close: %v after %v", err, time.Since(began))
-		}
+		err := p.Close(over)
+		check.That(t, errors.Is(err, context.DeadlineExceeded) && time.Since(began) == 2*time.Second,
+			"close: %v after %v", err, time.Since(began))
 		for i, f := range futures {
 			check.Fails(t, check.Err(f.Wait(t.Context())), producer.ErrClosed, i)
 		}
@@ -433,10 +432,9 @@ func TestTransports(t *testing.T) {
 		transport := check.Get(make())
 		got = nil
 		p := newProducer(t, transport, &producer.Options{MinBackOff: time.Millisecond})
-		if o := outcomes(t, send(t, p, numbered("a", 1))); o != "advanced" ||
-			!strings.HasPrefix(got[len(got)-1], want) || want == "" && got[0] != "" {
-			t.Errorf("%s by %q, want %q", o, got, want)
-		}
+		o := outcomes(t, send(t, p, numbered("a", 1)))
+		check.That(t, o == "advanced" && strings.HasPrefix(got[len(got)-1], want) && (want != "" ||
+			got[0] == ""), "%s by %q, want %q", o, got, want)
 	}
 	for name, make := range map[string]func() (producer.Transport, error){
 		"no URL":        func() (producer.Transport, error) { return producer.HTTP("somewhere") },

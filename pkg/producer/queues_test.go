@@ -35,21 +35,18 @@ func TestOneQueueHangs(t *testing.T) {
 		with := send(t, p, numbered("good", 1))
 		began := time.Now()
 		bubble.Sleep(20 * time.Millisecond)
-		if got, took := outcomes(t, send(t, p, numbered("other", 1))),
-			time.Since(began); got != "advanced" || took > 40*time.Millisecond {
-			t.Errorf("another queue: %s after %v", got, took)
-		}
-		if got, took := outcomes(t, with), time.Since(began); got != "advanced" || took < 2*time.Second ||
-			took > 13*time.Second {
-			t.Errorf("the one with them: %s after %v", got, took)
-		}
+		got, took := outcomes(t, send(t, p, numbered("other", 1))), time.Since(began)
+		check.That(t, got == "advanced" && took <= 40*time.Millisecond, "another queue: %s after %v",
+			got, took)
+		got, took = outcomes(t, with), time.Since(began)
+		check.That(t, got == "advanced" && took >= 2*time.Second && took <= 13*time.Second,
+			"the one with them: %s after %v", got, took)
 		for seq := range int64(50) {
 			began := time.Now()
 			bubble.Sleep(100 * time.Millisecond)
-			if got, took := outcomes(t, send(t, p, numbered("good", 2+seq))),
-				time.Since(began); got != "advanced" || took > 111*time.Millisecond {
-				t.Errorf("message %d of a good queue: %s after %v", seq, got, took)
-			}
+			got, took := outcomes(t, send(t, p, numbered("good", 2+seq))), time.Since(began)
+			check.That(t, got == "advanced" && took <= 111*time.Millisecond,
+				"message %d of a good queue: %s after %v", seq, got, took)
 		}
 		s := p.Stats()
 		check.That(t, s.Troubled == 10 && a.most <= 4 && !a.beside, "%+v, %d requests at once", s, a.most)
@@ -103,10 +100,6 @@ func TestBackPressure(t *testing.T) {
 			return accept(m)
 		}}
 		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, QueueBytes: 1 << 20})
-		body := []byte(`"` + strings.Repeat("x", 300<<10) + `"`)
-		large := func(queue string, seq int64) producer.Message {
-			return producer.Message{Queue: queue, Seq: &seq, Body: body}
-		}
 		stuck := send(t, p, large("stuck", 1), large("stuck", 2), large("stuck", 3))
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -185,17 +178,16 @@ func TestMemoryOfAll(t *testing.T) {
 			}
 		}}
 		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, QueueBytes: 1 << 20})
-		body := []byte(`"` + strings.Repeat("x", 300<<10) + `"`)
-		large := func(queue string) producer.Message { return producer.Message{Queue: queue, Body: body} }
-		send(t, p, large("a"), large("a"), large("a"), large("b"), large("b"), large("b"))
+		send(t, p, large("a", 1), large("a", 2), large("a", 3), large("b", 1), large("b", 2),
+			large("b", 3))
 		for range 3 {
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
-			check.Fails(t, check.Err(p.Send(short, large("c"))), context.DeadlineExceeded)
+			check.Fails(t, check.Err(p.Send(short, large("c", 1))), context.DeadlineExceeded)
 			cancel()
 		}
 		close(open)
 		check.OK(t, p.Flush(t.Context()))
-		check.Is(t, outcomes(t, send(t, p, large("c"), large("c"), large("c"))),
+		check.Is(t, outcomes(t, send(t, p, large("c", 1), large("c", 2), large("c", 3))),
 			"advanced advanced advanced")
 	})
 }

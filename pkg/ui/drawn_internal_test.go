@@ -81,17 +81,14 @@ func TestChart(t *testing.T) {
 			"after %d s: %v, %v a minute, not %v", 2*i, value, rates[i], want)
 	}
 	c := level("Lag", "messages", samples)
-	if points := strings.Fields(c.Lines[0].Points); len(points) != 21 || points[0] != "0.0,52.7" ||
-		points[20] != "300.0,2.0" {
-		t.Errorf("%q", points)
-	}
+	points := strings.Fields(c.Lines[0].Points)
+	check.That(t, len(points) == 21 && points[0] == "0.0,52.7" && points[20] == "300.0,2.0", "%q",
+		points)
 	check.That(t, c.Top == "30" && c.Lines[0].Last == "30" && c.Rows[0].Values[0] == "30" &&
 		c.Rows[20].Values[0] == "10" && len(c.Rows) == 21,
 		"%+v", c)
-	if c := drawChart("Lag", timesOf(samples[:1]),
-		series{"messages", "first", []float64{1}}); c.Note == "" || c.Lines != nil {
-		t.Errorf("%+v", c)
-	}
+	c = drawChart("Lag", timesOf(samples[:1]), series{"messages", "first", []float64{1}})
+	check.That(t, c.Note != "" && c.Lines == nil, "%+v", c)
 }
 
 // TestTrendsAreBounded: a line has its first sample for half an hour, in no more than so many.

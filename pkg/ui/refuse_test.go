@@ -152,10 +152,8 @@ func TestOthersLoadNothing(t *testing.T) {
 // says.
 func TestSaid(t *testing.T) {
 	page := answering(t, oneQueue(), ui.Options{Operate: true})
-	if body := shown(page, "queue?queue=q&did=redrive&to=billing").
-		Body.String(); !strings.Contains(body, "redrive of billing is done") {
-		t.Errorf("it is not said:\n%s", body)
-	}
+	body := shown(page, "queue?queue=q&did=redrive&to=billing").Body.String()
+	check.That(t, strings.Contains(body, "redrive of billing is done"), "it is not said:\n%s", body)
 	for _, address := range []string{"queue?queue=q&did=Sign+in+at+evil.example&to=billing",
 		"queue?queue=q&did=pause&to=Sign+in+at+evil.example",
 		"queue?queue=q&said=Sign+in+at+evil.example"} {
@@ -182,24 +180,21 @@ func TestMessageScreen(t *testing.T) {
 			}
 		}
 	}
-	if body := shown(page, "message?queue=q&seq=9223372036854775807").
-		Body.String(); strings.Contains(body, "next") || strings.Contains(body, "-9223372036854775808") {
-		t.Errorf("something is behind the last seq:\n%s", body)
-	}
-	if body := shown(page, "message?queue=q&seq=6").Body.String(); strings.Contains(body,
-		"give it up") {
-		t.Error("nobody is blocked on 6, and it can be skipped")
-	}
+	body := shown(page, "message?queue=q&seq=9223372036854775807").Body.String()
+	check.That(t, !strings.Contains(body, "next") && !strings.Contains(body, "-9223372036854775808"),
+		"something is behind the last seq:\n%s", body)
+	body = shown(page, "message?queue=q&seq=6").Body.String()
+	check.That(t, !strings.Contains(body, "give it up"),
+		"nobody is blocked on 6, and it can be skipped")
 	for address, name := range map[string]string{"queue": "queue", "message?seq=1": "queue",
 		"chain?id=x": "tag", "run": "run"} {
 		check.Has(t, shown(page, address).Body.String(), "the address has no "+name, address)
 	}
 	answer := shown(page, "qeue?queue=q")
-	if body := answer.Body.String(); answer.Code != http.StatusNotFound ||
-		!strings.Contains(body, "There is no screen at this address") ||
-		!strings.Contains(body, `href="overview"`) {
-		t.Errorf("%d: %s", answer.Code, body)
-	}
+	body = answer.Body.String()
+	check.That(t, answer.Code == http.StatusNotFound &&
+		strings.Contains(body, "There is no screen at this address") &&
+		strings.Contains(body, `href="overview"`), "%d: %s", answer.Code, body)
 }
 
 // TestPagesOfAll come in no order, which is said: each looks like the whole list.
@@ -227,11 +222,10 @@ func TestEmptyStack(t *testing.T) {
 func TestNotDone(t *testing.T) {
 	page := answering(t, nil, ui.Options{Operate: true})
 	answer := sent(page, "operate", "queue=a%26b&consumer=c&action=skip&reason=r")
-	if body := answer.Body.String(); answer.Code != http.StatusNotFound ||
-		!strings.Contains(body, "Not done: nothing is there") ||
-		!strings.Contains(body, `href="queue?queue=a%26b"`) {
-		t.Errorf("%d: %s", answer.Code, body)
-	}
+	body := answer.Body.String()
+	check.That(t, answer.Code == http.StatusNotFound &&
+		strings.Contains(body, "Not done: nothing is there") &&
+		strings.Contains(body, `href="queue?queue=a%26b"`), "%d: %s", answer.Code, body)
 }
 
 // watch opens a live screen, and sends its events' names, until it ends.
@@ -277,12 +271,10 @@ func TestWindowsTakeTurns(t *testing.T) {
 		windows = append(windows, window("&browser=mine"))
 	}
 	for i, events := range windows[:2] {
-		if got := <-events; got != "turn" {
-			t.Errorf("window %d: %q, not turn", i, got)
-		}
-		if got, more := <-events; more {
-			t.Errorf("window %d goes on with %q", i, got)
-		}
+		got := <-events
+		check.That(t, got == "turn", "window %d: %q, not turn", i, got)
+		got, more := <-events
+		check.That(t, !more, "window %d goes on with %q", i, got)
 	}
 	for i, events := range append(windows[2:], other, unmarked) {
 		select {
@@ -325,7 +317,6 @@ func TestSlowAPI(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := asked.Load(); n > tabs/2 {
-		t.Errorf("the API was asked %d times before %d tabs had its answer", n, tabs)
-	}
+	n := asked.Load()
+	check.That(t, n <= tabs/2, "the API was asked %d times before %d tabs had its answer", n, tabs)
 }

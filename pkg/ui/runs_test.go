@@ -111,9 +111,8 @@ func shows(t *testing.T, page http.Handler, address string, texts ...string) (bo
 	await.Until(t, address+" to show "+strings.Join(texts, ", "), func() (bool, any) {
 		body = shown(page, address).Body.String()
 		const over = "state stopped"
-		if strings.Contains(body, over) && !slices.Contains(texts, over) {
-			t.Fatalf("it is stopped: %s", body) // nothing more comes
-		}
+		check.Need(t, !strings.Contains(body, over) || slices.Contains(texts, over),
+			"it is stopped: %s", body)
 		for _, text := range texts {
 			if !strings.Contains(body, text) {
 				return false, body
@@ -132,9 +131,8 @@ func TestBulkOnThePage(t *testing.T) {
 	f, page := bulkPage(t, 3)
 	at := posts(t, page, "look", redrive)
 	shows(t, page, at, "redrive of 3 consumers", "Nothing is done yet", "q&lt;0", `id="start"`)
-	if n := f.begun(); n != 0 {
-		t.Fatalf("%d operations are begun by a dry run", n)
-	}
+	n := f.begun()
+	check.Need(t, n == 0, "%d operations are begun by a dry run", n)
 	id := strings.TrimPrefix(at, "run?")
 	for range 2 { // a form that is sent twice is carried out once
 		check.Is(t, posts(t, page, "start", id), at, "it leads to")
@@ -147,9 +145,8 @@ func TestBulkOnThePage(t *testing.T) {
 	check.That(t, !strings.Contains(body, `id="stop"`) && !strings.Contains(body, `id="go-on"`),
 		"it is over: %s", body)
 	shows(t, page, "bulk", `href="`+at+`"`, "the ledger is back")
-	if n := f.begun(); n != 3 {
-		t.Errorf("%d operations for 3 consumers", n)
-	}
+	n = f.begun()
+	check.That(t, n == 3, "%d operations for 3 consumers", n)
 	left := page.Close()
 	check.That(t, left == nil, "cut short: %v", left)
 }
@@ -214,10 +211,8 @@ func TestBulkEndsWithThePage(t *testing.T) {
 	shows(t, page, at, "running")
 	f.goesOn()
 	left := <-ended
-	if len(left) != 1 || !strings.HasPrefix(left[0], "redrive was cut short after ") ||
-		!strings.Contains(left[0], "goes on with run 1") {
-		t.Errorf("%v", left)
-	}
+	check.That(t, len(left) == 1 && strings.HasPrefix(left[0], "redrive was cut short after ") &&
+		strings.Contains(left[0], "goes on with run 1"), "%v", left)
 	n := f.begun()
 	check.That(t, n != 300, "all was done")
 	answer := sent(page, "look", redrive)

@@ -462,9 +462,8 @@ func TestAChainStopsAtItsFirstError(t *testing.T) {
 func TestAnInvalidAddHoldsTheEndBack(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", nil)
-	var bad *xorack.InvalidError
 	_, errs := f.Apply(t.Context(),
 		[]xorack.Operation{xorack.StartOf(root, "b", root), xorack.EndOf(root)})
-	check.That(t, errors.As(errs[0], &bad) && errors.As(errs[1], &bad),
-		"errors %v, want that of the call of Add for both", errs)
+	check.IsA[*xorack.InvalidError](t, errs[0]) // that of the call of Add for both
+	check.IsA[*xorack.InvalidError](t, errs[1])
 }

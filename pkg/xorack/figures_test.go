@@ -41,10 +41,9 @@ func TestFiguresOfOneChain(t *testing.T) {
 			ended := 0
 			cost := f.cost(func() { ended = f.ends(created.Roots) })
 			t.Logf("%d finishers: %.3f write units a stamp, %+v", n, cost.Units.Writes/float64(n), cost)
-			if cost.Writes != n || cost.Reads != 0 ||
-				cost.Units.Writes+cost.Units.Index > most*float64(n) || ended != 1 {
-				t.Errorf("%d ended it; %+v, want %d writes at %.1f units or less", ended, cost, n, most)
-			}
+			check.That(t, cost.Writes == n && cost.Reads == 0 &&
+				cost.Units.Writes+cost.Units.Index <= most*float64(n) && ended == 1,
+				"%d ended it; %+v, want %d writes at %.1f units or less", ended, cost, n, most)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package xorack_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -95,9 +94,7 @@ func TestInvalid(t *testing.T) {
 			f.create("t", nil)
 			before := f.chain("t")
 			err := c.do(t.Context(), f)
-			var invalid *xorack.InvalidError
-			check.That(t, errors.As(err, &invalid) && invalid.Path() == c.field,
-				"error %v, want one of the field %s", err, c.field)
+			check.Is(t, check.As[*xorack.InvalidError](t, err).Path(), c.field, err)
 			check.Is(t, cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool {
 				return a == b
 			})), "")
@@ -117,8 +114,7 @@ func TestAlteredToken(t *testing.T) {
 			altered := []byte(token)
 			altered[i] ^= 1 << bit
 			got, err := xorack.ParseEdge(string(altered))
-			var invalid *xorack.InvalidError
-			check.That(t, errors.As(err, &invalid) && invalid.Field == "edge" && got.IsZero(),
+			check.That(t, check.As[*xorack.InvalidError](t, err).Field == "edge" && got.IsZero(),
 				"bit %d of character %d: %v, %v", bit, i, got, err)
 		}
 	}

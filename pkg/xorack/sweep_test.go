@@ -34,10 +34,9 @@ func TestSweepTimesOutByAge(t *testing.T) {
 	report := f.sweep(nil)
 	check.That(t, report.Postponed == 1 && report.TimedOut == 0, "extended: %+v", report)
 	f.now = start.Add(21 * time.Minute)
-	if report := f.sweep(nil); report.TimedOut != 1 || report.Finished != 1 ||
-		report.Late != time.Minute {
-		t.Errorf("overdue: %+v", report)
-	}
+	report = f.sweep(nil)
+	check.That(t, report.TimedOut == 1 && report.Finished == 1 && report.Late == time.Minute,
+		"overdue: %+v", report)
 	c := f.chain("t")
 	check.That(t, c.End() == xorack.TimedOut && c.Sealed() &&
 		c.ExpiresOn.Equal(f.now.Add(xorack.DefaultTombstone)),
@@ -55,18 +54,6 @@ func TestSweepTimesOutWithoutProgress(t *testing.T) {
 	check.Is(t, f.sweep(nil).Postponed, 1)
 	f.now = start.Add(15 * time.Minute)
 	check.Is(t, f.sweep(nil).TimedOut, 1)
-}
-
-// TestSweepLooksEverLessOften: a chain that goes on for 30 days is looked at a dozen times before.
-func TestSweepLooksEverLessOften(t *testing.T) {
-	f := newFixture(t)
-	f.create("t", &xorack.CreateOptions{Deadline: xorack.MaxDeadline})
-	looks := 0
-	for f.chain("t").End() == xorack.Open {
-		f.now = f.now.Add(5 * time.Minute)
-		looks += f.sweep(nil).Chains
-	}
-	check.That(t, looks <= 14, "%d looks", looks)
 }
 
 // TestSweepFindsAnEndWhoseRecordWasLost: within twice the time that the chain took, and a quarter
@@ -104,10 +91,8 @@ func TestSweepGoesPastAFailure(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, broken) || report.Chains != many || report.TimedOut != many ||
-		report.Failed != 10 || report.Finished != many-10 {
-		t.Errorf("%+v, %v", report, err)
-	}
+	check.That(t, errors.Is(err, broken) && report.Chains == many && report.TimedOut == many &&
+		report.Failed == 10 && report.Finished == many-10, "%+v, %v", report, err)
 	report = f.sweep(nil)
 	check.That(t, report.Finished == 10 && report.TimedOut == 0, "and again: %+v", report)
 }
@@ -169,9 +154,8 @@ func TestSweepIsBoundedByTime(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, context.Canceled) || !report.More || report.Late != time.Hour-time.Second {
-		t.Errorf("%+v, %v; want that there is more", report, err)
-	}
+	check.That(t, errors.Is(err, context.Canceled) && report.More &&
+		report.Late == time.Hour-time.Second, "%+v, %v; want that there is more", report, err)
 	for range 2 {
 		report = f.sweep(nil)
 	}
@@ -465,5 +449,100 @@ func TestAWakeUpThatFails(t *testing.T) {
 		report, next, err := a.Wake(t.Context(), "t", announce)
 		check.That(t, errors.Is(err, c.failure) && report == c.want && next.IsZero(),
 			"%+v, %v, %v; want %+v, %v", report, next, err, c.want, c.failure)
+	}
+}
+
+// pending are the tags of all pages, and the most read units of a page.
+func (f *fixture) pending(limit int, between func()) (tags []string, most float64) {
+	f.t.Helper()
+	var after xorack.Pending
+	for range 10_000 {
+		f.meter.Take()
+		page, more, err := f.Pending(f.t.Context(), after, limit)
+		check.Need(f.t, err == nil && len(page) <= limit && (!more || len(page) >= limit),
+			"%d chains, more %v, %v", len(page), more, err)
+		most = max(most, f.meter.Take().Units.Reads)
+		for _, it := range page {
+			tags = append(tags, it.Tag)
+			after = it
+		}
+		if !more {
+			return tags, most
+		}
+		between()
+	}
+	f.t.Fatal("the pages do not end")
+	return nil, 0
+}
+
+// TestPendingListsEachOnce: whatever ends and begins meanwhile, what is open all the while is
+// listed once.
+func TestPendingListsEachOnce(t *testing.T) {
+	f := newFixture(t)
+	stays, ends := map[string]bool{}, []xorack.Edge{}
+	for i := range 200 {
+		stays[fmt.Sprintf("stays-%d", i)] = true
+		f.create(fmt.Sprintf("stays-%d", i), nil)
+		ends = append(ends, f.create(fmt.Sprintf("ends-%d", i), nil))
+	}
+	for _, limit := range []int{1, 7, 50, 1000} {
+		tags, _ := f.pending(limit, func() {
+			f.create(fmt.Sprintf("comes-%d-%d", limit, len(ends)), nil)
+			end := ends[0]
+			ends = ends[1:]
+			done, err := f.Done(t.Context(), end)
+			if err == nil {
+				_, err = f.Finish(t.Context(), done.Chain, nil)
+			}
+			check.OK(t, err)
+			if len(ends) == 0 {
+				ends = append(ends, f.create("again-"+fmt.Sprint(limit, len(stays), f.now), nil))
+				f.now = f.now.Add(time.Millisecond)
+			}
+		})
+		seen := map[string]int{}
+		for _, tag := range tags {
+			seen[tag]++
+		}
+		for tag := range stays {
+			check.That(t, seen[tag] == 1, "by %d: %s is listed %d times", limit, tag, seen[tag])
+		}
+	}
+}
+
+// TestPendingIsWhatTheSweepLooksAt: an end is pending until it is announced; what was never created
+// is not.
+func TestPendingIsWhatTheSweepLooksAt(t *testing.T) {
+	f := newFixture(t)
+	failed := check.Get(f.Fail(t.Context(), f.create("fails", nil), "why"))
+	f.create("open", nil)
+	check.Get(f.Done(t.Context(), xorack.Root("orphan", "", 0)))
+	want := func(tags ...string) {
+		t.Helper()
+		got, _ := f.pending(100, func() {})
+		if slices.Sort(got); !slices.Equal(got, tags) {
+			t.Errorf("%v are pending, want %v", got, tags)
+		}
+	}
+	want("fails", "open")
+	check.Get(f.Finish(t.Context(), failed.Chain, nil))
+	want("open")
+}
+
+// TestPendingUnits: 50 chains are 1 read unit at most where there are many, and all of few 8.
+func TestPendingUnits(t *testing.T) {
+	f := newFixture(t)
+	n := 0
+	for _, c := range []struct {
+		chains int
+		most   float64
+	}{{0, 8}, {30, 8}, {2000, 1}, {10_000, 1}} {
+		for ; n < c.chains; n++ {
+			f.create(fmt.Sprintf("orders/2026-11-23/%08d", n), nil)
+		}
+		tags, most := f.pending(50, func() {})
+		check.That(t, len(tags) == c.chains && most == c.most,
+			"%d chains: %d are listed, for %v units a page at most; want %v", c.chains,
+			len(tags), most, c.most)
 	}
 }

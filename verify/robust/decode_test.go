@@ -45,10 +45,9 @@ func TestOutputOfFIFO(t *testing.T) {
 	}
 	for name, value := range map[string]string{"seq": "x", "token": "", "encoding": "rot13"} {
 		broken := map[string]string{"seq": "7", "token": "3-req", name: value}
-		if _, err := outputOfFIFO(fifoMessage("{}", broken)); err == nil ||
-			!strings.Contains(err.Error(), name) && name != "token" {
-			t.Errorf("%s=%s: error %v", name, value, err)
-		}
+		_, err := outputOfFIFO(fifoMessage("{}", broken))
+		check.That(t, err != nil && (strings.Contains(err.Error(), name) || name == "token"),
+			"%s=%s: error %v", name, value, err)
 	}
 }
 
@@ -63,12 +62,9 @@ func TestOutputOfEvent(t *testing.T) {
 				Body: aws.String(`{"detail-type":"message","detail":{"queue":"q","seq":7,"tokenN":3,` + text +
 					`}}`),
 			})
-		if err != nil || got.Place != traffic.At("q", 7) || got.Token != 3 ||
-			got.Rewritten != rewritten ||
-			got.Value != traffic.SumsOf(body).Value ||
-			!rewritten && got.Exact != traffic.SumsOf(body).Exact {
-			t.Errorf("%s: %+v, %v", text, got, err)
-		}
+		check.That(t, err == nil && got.Place == traffic.At("q", 7) && got.Token == 3 &&
+			got.Rewritten == rewritten && got.Value == traffic.SumsOf(body).Value && (rewritten ||
+			got.Exact == traffic.SumsOf(body).Exact), "%s: %+v, %v", text, got, err)
 	}
 	_, err := outputOfEvent(types.Message{Body: aws.String("<p>")})
 	check.That(t, err != nil, "what is no event was taken")
@@ -109,8 +105,7 @@ func TestAnnouncements(t *testing.T) {
 		check.That(t, len(a.missing()) == c.missing && len(violations) == c.violations,
 			"%s: missing %q, violations %q", name, a.missing(), violations)
 	}
-	if diff := cmp.Diff([]string{blockedAnnounced, gapAnnounced("opened", gapQueue, bad)},
-		soakAnnouncements().missing()); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff([]string{blockedAnnounced, gapAnnounced("opened", gapQueue, bad)},
+		soakAnnouncements().missing())
+	check.That(t, diff == "", "%v", diff)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
@@ -25,10 +27,8 @@ func TestEndpointConsumers(t *testing.T) {
 	want := check.Get(consumers.Read(written, os.LookupEnv))
 	text := check.Get(endpointConsumers("http://127.0.0.1:1234", "3s"))
 	all, err := consumers.Read([]byte(text), os.LookupEnv)
-	if err != nil || !all[0].HasSink() || !all[0].Reader.Apart ||
-		!reflect.DeepEqual(all[0].Reader, want[0].Reader) {
-		t.Errorf("%+v, %v", all, err)
-	}
+	check.That(t, err == nil && all[0].HasSink() && all[0].Reader.Apart &&
+		reflect.DeepEqual(all[0].Reader, want[0].Reader), "%+v, %v", all, err)
 }
 
 // TestEndpoints: a check that never fails checks nothing.
@@ -78,10 +78,9 @@ func TestEndpoints(t *testing.T) {
 		}
 		problems := strings.Join(e.watched.Report(), "\n")
 		took, _ := e.watched.Took(0, traffic.All)
-		if says == "" && (problems != "" || len(e.watched.Missing()) != 1 ||
-			e.watched.State().Again != 1 || len(took) != 2) || !strings.Contains(problems, says) {
-			t.Errorf("%q: %s", says, problems)
-		}
+		check.That(t, (says != "" || problems == "" && len(e.watched.Missing()) == 1 &&
+			e.watched.State().Again == 1 && len(took) == 2) && strings.Contains(problems, says), "%q: %s",
+			says, problems)
 	}
 }
 
@@ -112,5 +111,61 @@ func TestWaitsForNobody(t *testing.T) {
 		if w.waitsForNobody(c.took, 9*time.Second); len(w.Wrong) != c.wrong {
 			t.Errorf("%d delays: %q", len(c.took), w.Wrong)
 		}
+	}
+}
+
+// healthy answers every request.
+type healthy struct{ requests int }
+
+func (h *healthy) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.requests++
+	return &http.Response{StatusCode: http.StatusOK, Request: r,
+		Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+func TestNetwork(t *testing.T) {
+	server := &healthy{}
+	n := newNetwork(server, 1, faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed)
+	call := func() string {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://nowhere",
+			strings.NewReader("{}"))
+		check.OK(t, err)
+		response, err := n.RoundTrip(request)
+		if err != nil {
+			return err.Error()
+		}
+		defer response.Body.Close()
+		text := check.Get(io.ReadAll(response.Body))
+		return response.Status + string(text)
+	}
+	calm := func(times int) {
+		for range times {
+			got := call()
+			check.Need(t, got == "{}", "undisturbed, the answer is %s", got)
+		}
+	}
+	calm(1000)
+	n.disturb(true)
+	const requests = 10_000
+	wrong := map[string]int{}
+	for range requests {
+		if got := call(); got != "{}" {
+			wrong[got]++
+		}
+	}
+	sum := 0
+	for _, times := range wrong {
+		sum += times
+	}
+	check.That(t, sum >= requests/between/2 && sum <= 2*requests/between && len(wrong) >= 3,
+		"%d requests of %d went wrong: %v", sum, requests, wrong)
+	planned := n.count()
+	check.That(t, planned == sum || planned == sum+1, "%d were planned, %d went wrong", planned, sum)
+	n.disturb(false)
+	calm(1000)
+	done := server.requests
+	check.That(t, done < requests+2000 && done >= requests, "%d %d", done, requests+2000)
+	for _, kind := range []faulty.Fault{faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed} {
+		check.That(t, strings.Contains(n.String(), string(kind)), "no %q in %q", kind, n.String())
 	}
 }

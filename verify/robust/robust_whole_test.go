@@ -6,10 +6,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/modproxy"
 )
 
 // TestMain is a copy of a consumer where a scenario starts this program as one.
@@ -43,4 +47,65 @@ func TestShort(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTag makes a release in a clone: every module is tagged, at a commit where what requires
+// another one requires the release's, and nothing replaces one.
+func TestTag(t *testing.T) {
+	root := check.Get(localdb.Root())
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, root, "clone", "--quiet", "--no-hardlinks", "--depth=1", "file://"+root, clone)
+	script, err := os.ReadFile(filepath.Join(root, ".ci", "tag"))
+	check.OK(t, err)
+	// as it stands
+	check.OK(t, os.WriteFile(filepath.Join(clone, ".ci", "tag"), script, 0o700))
+	check.OK(t, os.WriteFile(filepath.Join(clone, "CHANGELOG.md"),
+		[]byte("## 1.9.80\n## 1.9.8\n## 1.9.10\n"), 0o600))
+	tag := func(version string) (string, error) {
+		c := exec.Command("./.ci/tag", version)
+		c.Dir, c.Env = clone, append(os.Environ(), author...)
+		said, err := c.CombinedOutput()
+		return string(said), err
+	}
+	if said, err := tag("v1.9.8"); err == nil || !strings.Contains(said, "not committed") {
+		t.Fatalf("with changes that are not committed: %v, %q", err, said)
+	}
+	git(t, clone, "add", "--all")
+	git(t, clone, "commit", "--quiet", "--message=name the version")
+	for _, version := range []string{"", "1.9.8", "v1.9", "v2.0.0", "v1.9.9", "v1.9.1"} {
+		said, err := tag(version)
+		check.That(t, err != nil && git(t, clone, "tag") == "", "version %q: %v, %q", version, err, said)
+	}
+	git(t, clone, "tag", "infra/cdk/v1.9.10") // by hand
+	before := git(t, clone, "rev-parse", "HEAD")
+	if said, err := tag("v1.9.10"); err == nil || git(t, clone, "tag") != "infra/cdk/v1.9.10\n" ||
+		git(t, clone, "rev-parse", "HEAD") != before {
+		t.Errorf("the tag of one module was there: %v, %q", err, said)
+	}
+	said, err := tag("v1.9.8")
+	check.Need(t, err == nil, "%v\n%s", err, said)
+	const want = "infra/cdk/v1.9.8\npkg/dedup/dedupotel/v1.9.8\npkg/delivery/otel/v1.9.8\nv1.9.8\n"
+	if got := git(t, clone, "tag", "--points-at=HEAD"); got != want || !strings.Contains(said, "main v1.9.8 infra/cdk/v1.9.8 pkg/dedup/dedupotel/v1.9.8 pkg/delivery/otel/v1.9.8\n") {
+		t.Errorf("tags %q, and it says %q; want %q", got, said, want)
+	}
+	said = git(t, clone, "grep", "-hE", "^\\s*(require )?"+modproxy.Root+"\\S* v", "--", "*/go.mod")
+	check.That(t, strings.Count(said, "\n") == 5 && strings.Count(said, " v1.9.8\n") == 5, "%s", said)
+	_, err = modproxy.Write(t.TempDir(), clone)
+	check.That(t, err == nil, "%v", err)
+	said, err = tag("v1.9.8")
+	check.That(t, err != nil, "the same version again: %q", said)
+}
+
+// author is whose commits and tags these are, whatever the machine says.
+var author = []string{
+	"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
+}
+
+func git(t *testing.T, folder string, arguments ...string) string {
+	t.Helper()
+	c := exec.Command("git", arguments...)
+	c.Dir, c.Env = folder, append(os.Environ(), author...)
+	said, err := c.Output()
+	check.Need(t, err == nil, "git %q: %v\n%s", arguments, err, said)
+	return string(said)
 }

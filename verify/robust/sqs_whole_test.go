@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -88,10 +87,8 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 		return err
 	})
 	check.OK(t, err)
-	if _, err := reader.client.SendMessage(t.Context(),
-		&sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(reader.client.SendMessage(t.Context(),
+		&sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}))
 	said := reader.holds(t.Context())
 	check.That(t, strings.HasSuffix(said, "/once holds 1 messages, and 0 in flight"), "said %s", said)
 	since := time.Now()
@@ -108,9 +105,7 @@ func TestQueueReaderEnds(t *testing.T) {
 		return nil
 	})
 	check.OK(t, err)
-	var missing *types.QueueDoesNotExist
-	err = reader.run(t.Context())
-	check.That(t, errors.As(err, &missing), "error %v", err)
+	check.IsA[*types.QueueDoesNotExist](t, reader.run(t.Context()))
 	_, err = newQueueReader("", nil)
 	check.That(t, err != nil, "no URL was taken")
 }

@@ -43,10 +43,9 @@ func alarms(t *testing.T, tmpl template) map[string]string {
 func checkSection(t *testing.T, id string, properties object) {
 	t.Helper()
 	description := properties["AlarmDescription"].(string)
-	if _, section, _ := strings.Cut(description,
-		". See docs/reference/runbook.md#"); !runbook(t)[section] {
-		t.Errorf("%s is described as %s; it must end with its section of the runbook", id, description)
-	}
+	_, section, _ := strings.Cut(description, ". See docs/reference/runbook.md#")
+	check.That(t, runbook(t)[section],
+		"%s is described as %s; it must end with its section of the runbook", id, description)
 }
 
 var tenantsQuery = regexp.MustCompile(`^SELECT [A-Z]+\((\w+)\) FROM`)

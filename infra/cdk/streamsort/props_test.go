@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -192,4 +194,51 @@ func TestBinaries(t *testing.T) {
 	wantNamed(t, amd.checkBinaries(), "is built for EM_X86_64; the architecture is arm64 (EM_AARCH64)")
 	amd.Architecture = AMD64
 	check.OK(t, amd.checkBinaries())
+}
+
+func TestConsumersFile(t *testing.T) {
+	got := check.Get(Props{ConsumersFile: "testdata/consumers.json"}.readConsumers())
+	want := []Consumer{
+		changedProps().Consumers[0],
+		{Name: "late", Start: "7", Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:f")}},
+	}
+	check.Is(t, cmp.Diff(want, got), "", "(- want, + got)\n")
+}
+
+// What a file says is what the properties say.
+func TestWebhooksFile(t *testing.T) {
+	got := check.Get(Props{WebhooksFile: "testdata/webhooks.json"}.readWebhooks())
+	want := changedProps().Webhooks
+	want[1].Secret = new("arn:aws:secretsmanager:eu-west-1:123456789012:secret:bank-Ab12Cd")
+	want[1].VerifyToken = new("arn:aws:secretsmanager:eu-west-1:123456789012:secret:bank-token-Ef34Gh")
+	check.Is(t, cmp.Diff(want, got), "", "(- want, + got)\n")
+}
+
+// Names that differ make logical ids that differ.
+func TestIDPart(t *testing.T) {
+	parts := map[string]string{}
+	for _, name := range []string{"ab", "a.b", "a-b", "a_b", "ab.", "...", "---"} {
+		part := idPart(name)
+		other, taken := parts[part]
+		check.That(t, !taken && !notInID.MatchString(part), "%q makes %q, as %q does", name, part, other)
+		parts[part] = name
+	}
+	check.That(t, idPart("github") == "github", "github makes %q", idPart("github"))
+}
+
+// TestHTTPRefuses: no metadata service may be asked, and no URL may be where none is asked.
+func TestHTTPRefuses(t *testing.T) {
+	to := func(url string) []Consumer {
+		return []Consumer{{Name: "inner", Sink: &Sink{Kind: "http", HTTP: HTTP{URL: url}}}}
+	}
+	for want, props := range map[string]Props{
+		"httpAllow has 169.254.169.254/32": {HTTPAllow: "169.254.169.254/32"},
+		"httpDeny has \"2600:1f18:1::5\"":  {HTTPDeny: "2600:1f18:1::5"},
+		"not a public one":                 {HTTPDeny: "2600:1f18:1::/48", Consumers: to("https://[2600:1f18:1::5]/")},
+		`"inner": sink: url`:               {Consumers: to("https://10.1.2.3/")},
+		"port 80":                          {Consumers: to("http://example.com/")},
+		"the ports [443] are allowed":      {Consumers: to("https://example.com:8443/")},
+	} {
+		check.Says(t, props.withDefaults("Orders").validate("Orders"), want)
+	}
 }

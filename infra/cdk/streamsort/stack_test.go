@@ -4,8 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -172,5 +177,87 @@ func TestErrorMakesNothing(t *testing.T) {
 	check.That(t, err != nil && stack == nil, "stack %v, error %v", stack, err)
 	for _, child := range *app.Node().Children() {
 		check.That(t, *child.Node().Id() != "Streamsort", "the stack is there")
+	}
+}
+
+var updatePinned = flag.Bool("update", false, "write the files of testdata that pin resources anew")
+
+// versionHash ends a version's logical id: it is another for each code and each configuration.
+var versionHash = regexp.MustCompile(`(FunctionCurrentVersion)[0-9A-Za-z]+`)
+
+// pinned compares what is made with a file of testdata, line by line.
+func pinned(t *testing.T, file, got string) {
+	t.Helper()
+	got = strings.ReplaceAll(got, "\\u003c", "<")
+	if *updatePinned {
+		check.OK(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want := check.Get(os.ReadFile(file))
+	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s; if that is meant, write it anew with: go test ./streamsort -run %s -update (- want, + got)\n%s", file, t.Name(), diff)
+	}
+}
+
+// differences are the resources and outputs that a template has otherwise than another, or beside
+// it, without the hashes of their code.
+func differences(t *testing.T, made, base template) string {
+	t.Helper()
+	var text strings.Builder
+	line := func(id string, value any) {
+		text.WriteString(versionHash.ReplaceAllString(id+"\n  "+asText(t, value)+"\n", "$1"))
+	}
+	for _, id := range slices.Sorted(maps.Keys(made.Resources)) {
+		resource := maps.Clone(made.Resources[id])
+		if properties, is := resource["Properties"].(object); is &&
+			resource["Type"] == "AWS::Lambda::Function" {
+			properties = maps.Clone(properties)
+			delete(properties, "Code")
+			resource["Properties"] = properties
+		}
+		if !gocmp.Equal(made.Resources[id], base.Resources[id]) {
+			line(id, resource)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(made.Outputs)) {
+		if !gocmp.Equal(made.Outputs[id], base.Outputs[id]) {
+			line("output "+id, made.Outputs[id])
+		}
+	}
+	return text.String()
+}
+
+// TestChanged pins what properties make otherwise than the defaults, which the golden templates of
+// infra/cdk pin.
+func TestChanged(t *testing.T) {
+	pinned(t, "testdata/changed.txt", differences(t, changed(), defaults()))
+	pinned(t, "testdata/other.txt", differences(t, other(), defaults()))
+}
+
+// What Build builds are all the functions that there are.
+func TestFunctionNames(t *testing.T) {
+	entries := check.Get(os.ReadDir("../../../functions"))
+	var want []string
+	for _, e := range entries {
+		if e.IsDir() {
+			want = append(want, e.Name())
+		}
+	}
+	check.Is(t, gocmp.Diff(want, slices.Sorted(slices.Values(functionNames()))), "")
+}
+
+// A package that does not compile is named, with what the go command said. examples/shop builds
+// those that do.
+func TestBuildReportsWhatFails(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example.com/x\n\ngo 1.26\n",
+		"bad/main.go": "package main\n\nfunc main() { nothing() }\n"} {
+		check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
+		check.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
+	}
+	t.Chdir(folder)
+	err := Build(filepath.Join(folder, "dist"), ARM64, "./bad")
+	for _, want := range []string{"go build ./bad: ", "undefined: nothing",
+		"go build github.com/streamsort/streamsort/functions/webhook: "} {
+		check.Says(t, err, want)
 	}
 }

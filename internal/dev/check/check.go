@@ -96,3 +96,25 @@ func Fails(t testing.TB, err, want error, about ...any) {
 		t.Errorf("error %v, want %v %+v", err, want, about)
 	}
 }
+
+// As is what of an error has a type. It ends the test where nothing has.
+func As[E error](t testing.TB, err error) E {
+	t.Helper()
+	var want E
+	Need(t, errors.As(err, &want), "error %v (%T), want a %T", err, err, want)
+	return want
+}
+
+// IsA is [As] where no more of the error is looked at.
+func IsA[E error](t testing.TB, err error) {
+	t.Helper()
+	_ = As[E](t, err)
+}
+
+// Says fails the test where there is no error, or its text has not a part.
+func Says(t testing.TB, err error, part string, about ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), part) {
+		t.Errorf("error %v, want one that says %s %+v", err, part, about)
+	}
+}

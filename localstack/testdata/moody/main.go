@@ -1,6 +1,6 @@
 // Moody is a consumer behind the cursors' stream that fails as the names of its queues say: it
 // refuses each batch of "retry/…" twice, its process dies with the first one of "die/…", and it
-// takes all others. It logs what it is given, with the time in ms; and each message that has a key.
+// takes all others. It logs what it is given, with the time in ms.
 package main
 
 import (
@@ -21,11 +21,6 @@ import (
 
 func handle(_ context.Context, batch delivery.Batch) error {
 	fmt.Println("given", batch.Queue, batch.To, batch.Attempt, time.Now().UnixMilli())
-	for _, m := range batch.Messages {
-		if m.Key != "" {
-			fmt.Println("sorted", m.Queue, m.Seq, m.Key, m.Late, m.ID, time.Now().UnixMilli())
-		}
-	}
 	switch {
 	case strings.HasPrefix(batch.Queue, "die/") && batch.Attempt == 1:
 		os.Exit(1)

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,12 +44,12 @@ func TestFields(t *testing.T) {
 		check.That(t, err == nil && got == want, "%s: %q, %v; want %q", path, got, err, want)
 	}
 	key := check.Get(deduplambda.Field[event]("detail.o"))
-	isA[*dedup.InvalidError](t, check.Err(key(e)))
+	check.IsA[*dedup.InvalidError](t, check.Err(key(e)))
 	for _, path := range []string{"", "a..b", ".a", strings.Repeat("a.", 20) + "a"} {
-		isA[*dedup.InvalidError](t, check.Err(deduplambda.Field[event](path)))
+		check.IsA[*dedup.InvalidError](t, check.Err(deduplambda.Field[event](path)))
 	}
 	_, err := check.Get(deduplambda.Field[chan int]("a"))(nil)
-	check.That(t, as[*dedup.InvalidError](t, err).Field == "event", "an event that is no JSON")
+	check.That(t, check.As[*dedup.InvalidError](t, err).Field == "event", "an event that is no JSON")
 
 	payload := check.Get(deduplambda.Fields[json.RawMessage]("a", "b.c"))
 	parts := func(event string) string {
@@ -86,9 +89,9 @@ func TestHandler(t *testing.T) {
 		got, err := h(t.Context(), p)
 		check.That(t, err == nil && got == "receipt of a", "%q, %v", got, err)
 	}
-	isA[*dedup.PayloadMismatchError](t, check.Err(h(t.Context(), payment{"a", 2, "x"})))
+	check.IsA[*dedup.PayloadMismatchError](t, check.Err(h(t.Context(), payment{"a", 2, "x"})))
 	_, err := h(t.Context(), payment{Amount: 2})
-	check.That(t, as[*dedup.InvalidError](t, err).Field == "id" && ran == 1,
+	check.That(t, check.As[*dedup.InvalidError](t, err).Field == "id" && ran == 1,
 		"no key: %v, ran %d times", err, ran)
 	unprotected := deduplambda.Handler(d, key, handle,
 		&deduplambda.HandlerOptions[payment]{MissingKey: deduplambda.RunUnprotected})
@@ -109,7 +112,7 @@ func TestHandler(t *testing.T) {
 	got, err := h(t.Context(), payment{ID: "a"})
 	check.That(t, err == nil && len(got) == 500<<10, "%d bytes, %v", len(got), err)
 	_, err = h(t.Context(), payment{ID: "a"})
-	check.That(t, as[*deduplambda.OmittedError](t, err).Key.ID == "a", "%v", err)
+	check.That(t, check.As[*deduplambda.OmittedError](t, err).Key.ID == "a", "%v", err)
 }
 
 // web is a process behind HTTP.
@@ -214,14 +217,9 @@ func TestHTTPWhileRunning(t *testing.T) {
 			_, _ = deduplambda.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", ""))
 		}()
 		synctest.Wait()
-		for name, d := range map[string]*dedup.Deduplicator[string, deduplambda.Response]{
-			"elsewhere": web(t, store, o),
-		} {
-			got := check.Get(deduplambda.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
-			check.That(t, got.StatusCode == http.StatusConflict && got.Headers["Retry-After"] == "30" &&
-				strings.Contains(got.Body, "problems/running"),
-				"%s: %d %v %s", name, got.StatusCode, got.Headers, got.Body)
-		}
+		got := check.Get(deduplambda.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", "")))
+		check.That(t, got.StatusCode == http.StatusConflict && got.Headers["Retry-After"] == "30" &&
+			strings.Contains(got.Body, "problems/running"), "elsewhere: %+v", got)
 		close(release)
 	})
 }
@@ -241,8 +239,7 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 	for i := range 2 {
 		got := check.Get(v1(t.Context(), request))
 		check.That(t, got.StatusCode == 201 && got.Body == "x" &&
-			(got.Headers["Idempotency-Replayed"] == "true") == (i == 1),
-			"%+v", got)
+			(got.Headers["Idempotency-Replayed"] == "true") == (i == 1), "%+v", got)
 	}
 	for i, authorizer := range []map[string]any{{"claims": map[string]any{"sub": "alice"}},
 		{"principalId": "bob"}} {
@@ -282,9 +279,8 @@ func TestHTTPFaults(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		got := check.Get(h(ctx, post("k", "/", "")))
-		if got.StatusCode != http.StatusServiceUnavailable || got.Headers["Retry-After"] != "1" {
-			t.Errorf("%+v", got)
-		}
+		check.That(t, got.StatusCode == http.StatusServiceUnavailable &&
+			got.Headers["Retry-After"] == "1", "%+v", got)
 	})
 }
 
@@ -341,9 +337,8 @@ func TestBatches(t *testing.T) {
 	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) {
 		return s, nil
 	}, func(_ context.Context, s string) (string, error) { return handle(s) })
-	if isA[*dedup.InvalidError](t, err); done != 1 {
-		t.Errorf("%d done", done)
-	}
+	check.IsA[*dedup.InvalidError](t, err)
+	check.Is(t, done, 1)
 }
 
 // httpV1 is a handler of a REST API, and how often it ran.
@@ -453,19 +448,6 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 	}
 }
 
-// TestHTTPContextEnds: a request whose time is over before the table answers may be repeated.
-func TestHTTPContextEnds(t *testing.T) {
-	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(),
-		&dedup.Options[string, deduplambda.Response]{Lease: time.Minute}),
-		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-			t.Error("the handler ran")
-			return events.APIGatewayV2HTTPResponse{}, nil
-		}, nil)
-	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
-	defer cancel()
-	check.Is(t, check.Get(h(ctx, post("k", "/", ""))).StatusCode, http.StatusServiceUnavailable)
-}
-
 // TestForgottenWhateverOnErrorSays: a response of 500 and more is never remembered. OnError is
 // asked for the handler's errors.
 func TestForgottenWhateverOnErrorSays(t *testing.T) {
@@ -484,5 +466,120 @@ func TestForgottenWhateverOnErrorSays(t *testing.T) {
 		got := check.Get(h(t.Context(), post("k", "/", "")))
 		check.That(t, got.StatusCode == http.StatusBadGateway && ran == i+1,
 			"status %d, ran %d times", got.StatusCode, ran)
+	}
+}
+
+type options = dedup.Options[string, string]
+
+var errDown = errors.New("down")
+
+func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
+	t.Helper()
+	return check.Get(dedup.New(store, "payments", o))
+}
+
+// incompressible is a text of n bytes that zstd cannot make much shorter.
+func incompressible(n int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	random := rand.New(rand.NewPCG(1, 2))
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = letters[random.IntN(len(letters))]
+	}
+	return string(text)
+}
+
+// TestNothingGiven: what must be given and is nil is an error that names it.
+func TestNothingGiven(t *testing.T) {
+	field := func(want string, err error) {
+		t.Helper()
+		check.Is(t, check.As[*dedup.InvalidError](t, err).Field, want)
+	}
+	ctx, d := t.Context(), process(t, dedup.NewMemory(), nil)
+	id := func(s string) (string, error) { return s, nil }
+	handle := func(_ context.Context, s string) (string, error) { return s, nil }
+	var zero dedup.Deduplicator[string, string]
+	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
+		field("deduplicator",
+			check.Err(deduplambda.Handler(none, id, handle,
+				&deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")))
+		field("deduplicator",
+			check.Err(deduplambda.OnSQS(none, deduplambda.MessageID,
+				func(context.Context, events.SQSMessage) (string, error) {
+					return "", nil
+				})(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
+	}
+	_, err := deduplambda.HTTPv2(nil,
+		func(context.Context,
+			events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
+			return
+		}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})(ctx, post("", "/", ""))
+	field("deduplicator", err)
+
+	field("key or handler", check.Err(deduplambda.Handler[string, string](d, id, nil, nil)(ctx, "a")))
+	field("id or handler",
+		check.Err(deduplambda.OnSQS[string, string](d, nil, nil)(ctx,
+			events.SQSEvent{Records: []events.SQSMessage{{}}})))
+	_, err = deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, post("k", "/", ""))
+	field("handler", err)
+	field("handler",
+		check.Err(deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx,
+			events.APIGatewayProxyRequest{})))
+	field("handler",
+		check.Err(deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx,
+			events.LambdaFunctionURLRequest{})))
+}
+
+// foreign are errors of another Deduplicator, as an effect returns them that uses one.
+func foreign() map[string]error {
+	key := dedup.Key{ID: "elsewhere", Processor: "other"}
+	all := map[string]error{
+		"not remembered": &dedup.NotRememberedError{Key: key, Err: dedup.ErrThrottled},
+		"invalid result": &dedup.InvalidError{Field: "result", Problem: "cannot be encoded"},
+		"invalid id":     &dedup.InvalidError{Field: "id", Problem: "must not be empty"},
+		"still running":  &dedup.StillRunningError{Key: key, Until: time.Now().Add(time.Hour)},
+		"another's":      &dedup.PayloadMismatchError{Key: key},
+		"quarantined":    &dedup.QuarantinedError{Key: key, Attempts: 3},
+		"lost":           &dedup.LostError{Key: key, Attempt: 1},
+		"remembered":     &dedup.RememberedError{Key: key, Message: "no such account"},
+		"forgotten":      &dedup.ForgetError{Reason: "status 502"},
+		"omitted":        &deduplambda.OmittedError{Key: key},
+		"throttled":      dedup.ErrThrottled,
+		"no time":        dedup.ErrNoTime,
+		"ended":          dedup.ErrEnded,
+	}
+	for _, name := range []string{"not remembered", "still running", "lost", "throttled", "ended"} {
+		all[name+", wrapped"] = fmt.Errorf("charge: %w", all[name])
+	}
+	return all
+}
+
+// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error has failed, and
+// nothing is taken for an error of this one.
+func TestErrorsOfAnotherDeduplicator(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			d := process(t, dedup.NewMemory(), nil)
+			identity := func(s string) (string, error) { return s, nil }
+			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
+			for range 2 {
+				out, err := deduplambda.Handler(d, identity, fails, nil)(t.Context(), "b")
+				check.That(t, out == "" && errors.Is(err, foreign), "Handler: %q, %v", out, err)
+			}
+			onQueue := deduplambda.OnSQS(d, deduplambda.MessageID,
+				func(context.Context, events.SQSMessage) (string, error) {
+					return "", foreign
+				})
+			batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}}}
+			check.Is(t, len(check.Get(onQueue(t.Context(), batch)).BatchItemFailures), 1)
+			onHTTP := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil),
+				func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+					return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, foreign
+				}, nil)
+			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 ||
+				!errors.Is(err, foreign) {
+				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
+			}
+		})
 	}
 }

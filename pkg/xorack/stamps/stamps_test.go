@@ -54,10 +54,9 @@ func (s *stamping) want(stamp string, outcome xorack.Outcome) func(stamps.State,
 	return func(got stamps.State, err error) {
 		s.t.Helper()
 		acked := strings.Trim(stamp, "\x00") == ""
-		if err != nil || string(got.Stamp) != stamp || got.Acked != acked || got.Outcome != outcome {
-			s.t.Errorf("%q acked %v, %s, %v; want %q acked %v, %s", got.Stamp, got.Acked, got.Outcome, err,
-				stamp, acked, outcome)
-		}
+		check.That(s.t, err == nil && string(got.Stamp) == stamp && got.Acked == acked &&
+			got.Outcome == outcome, "%q acked %v, %s, %v; want %q acked %v, %s", got.Stamp, got.Acked,
+			got.Outcome, err, stamp, acked, outcome)
 	}
 }
 
@@ -140,17 +139,11 @@ func TestStampErrors(t *testing.T) {
 			return err
 		},
 	} {
-		var wrong *invalid.Error
-		err := do()
-		check.That(t, errors.As(err, &wrong) && wrong.Path() == field, "%s: %v", field, err)
+		check.Is(t, check.As[*invalid.Error](t, do()).Path(), field)
 	}
-	var wrong *invalid.Error
-	if _, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil); !errors.As(err,
-		&wrong) || wrong.Field != "stamp" {
-		t.Errorf("a stamp that is too long: %v", err)
-	}
-	err := s.Delete(t.Context(), "")
-	check.That(t, errors.As(err, &wrong), "delete of an empty tag: %v", err)
+	_, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil)
+	check.Is(t, check.As[*invalid.Error](t, err).Field, "stamp", "too long")
+	check.IsA[*invalid.Error](t, s.Delete(t.Context(), ""))
 	check.Is(t, len(s.table.Items(xorack.Names{}.Tables()[0].Name)), 1)
 
 	// Edges and stamps do not mix.
@@ -188,10 +181,9 @@ func TestDeleteStamps(t *testing.T) {
 	s.want("a", xorack.Applied)(s.Create(t.Context(), "t", []byte("a"), nil))
 	check.OK(t, s.Delete(t.Context(), "t"))
 	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "t"))
-	if state, err := s.Stamp(t.Context(), "t", []byte("a"), nil); err != nil ||
-		state.Outcome != xorack.AlreadyDeleted || state.Acked {
-		t.Errorf("stamp: %v, %v", state, err)
-	}
+	state, err := s.Stamp(t.Context(), "t", []byte("a"), nil)
+	check.That(t, err == nil && state.Outcome == xorack.AlreadyDeleted && !state.Acked,
+		"stamp: %v, %v", state, err)
 	s.want("b", xorack.Applied)(s.Create(t.Context(), "t", []byte("b"), nil))
 	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "t", []byte("b"), nil))
 	check.OK(t, s.Delete(t.Context(), "t"))
@@ -215,10 +207,9 @@ func TestStampsTimeOutAndAnnounce(t *testing.T) {
 		ends[c.Tag] = c.End()
 		return nil
 	})
-	if err != nil || report.TimedOut != 1 || report.Finished != 2 || ends["late"] != xorack.TimedOut ||
-		ends["done"] != xorack.Done {
-		t.Errorf("%+v, %v, %v", report, ends, err)
-	}
+	check.That(t, err == nil && report.TimedOut == 1 && report.Finished == 2 &&
+		ends["late"] == xorack.TimedOut && ends["done"] == xorack.Done, "%+v, %v, %v", report, ends,
+		err)
 	state, err := s.Stamp(t.Context(), "late", []byte("a"), nil)
 	check.That(t, err == nil && state.Outcome == xorack.AlreadyTimedOut, "%+v, %v", state, err)
 }

@@ -1,7 +1,9 @@
 package localstack
 
 import (
+	"bytes"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -62,8 +67,7 @@ func TestParseConsumer(t *testing.T) {
 		"a=http:///y":         "must be like http://localhost:8080/orders",
 		"a=app.mjs":           "a: node is not on the PATH, and a function in its language needs it: install Node 20",
 	} {
-		_, err := ParseConsumer(text)
-		check.That(t, err != nil && strings.Contains(err.Error(), want), "%s: error %v", text, err)
+		check.Says(t, check.Err(ParseConsumer(text)), want, text)
 	}
 }
 
@@ -80,10 +84,8 @@ func TestConsumersOfTheStack(t *testing.T) {
 	all[0].Prefix = "shop/"
 	env, err := consumersEnv(map[string]string{"a.DEBUG": "1",
 		"ProcessFunction.STREAMSORT_HTTP_ALLOW": "10.0.0.0/8"}, all)
-	if err != nil || env["a.DEBUG"] != "1" ||
-		env["ProcessFunction.STREAMSORT_HTTP_ALLOW"] != "10.0.0.0/8" {
-		t.Errorf("variables %q, %v", env, err)
-	}
+	check.That(t, err == nil && env["a.DEBUG"] == "1" &&
+		env["ProcessFunction.STREAMSORT_HTTP_ALLOW"] == "10.0.0.0/8", "variables %q, %v", env, err)
 	read, err := consumers.Read([]byte(env["ProcessFunction."+consumers.TextVariable]), nil)
 	check.Need(t, err == nil && len(read) == len(all), "process reads %v, %v", read, err)
 	var names []string
@@ -100,15 +102,11 @@ func TestConsumersOfTheStack(t *testing.T) {
 	loaded.Template, err = loaded.doc.Read(template.Options{})
 	check.Need(t, err == nil, "%v", err)
 	for i, want := range []string{"a python3.13 app.handler", "c provided.al2023 bootstrap"} {
-		if f := loaded.Functions[i]; f.Name+" "+f.Runtime+" "+f.Handler != want ||
-			!filepath.IsAbs(f.Source) {
-			t.Errorf("function %+v, want %s", f, want)
-		}
+		f := loaded.Functions[i]
+		check.That(t, f.Name+" "+f.Runtime+" "+f.Handler == want && filepath.IsAbs(f.Source),
+			"function %+v, want %s", f, want)
 	}
-	if _, err := consumersEnv(nil, append(all, all[0])); err == nil ||
-		!strings.Contains(err.Error(), "two consumers have the name a") {
-		t.Errorf("a name twice: %v", err)
-	}
+	check.Says(t, check.Err(consumersEnv(nil, append(all, all[0]))), "two consumers have the name a")
 	loaded, err = consumersTemplate(all[1:2])
 	check.That(t, loaded == nil && err == nil, "a URL alone: %v, %v", loaded, err)
 }
@@ -127,10 +125,9 @@ func TestLogOfURL(t *testing.T) {
 		s.stateHandler().ServeHTTP(answer,
 			httptest.NewRequest(http.MethodGet, statePath+"logs?function="+name, nil))
 		var said struct{ Message, Code string }
-		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil ||
-			answer.Code != http.StatusNotFound || said.Message != want || said.Code == "" {
-			t.Errorf("%s: %d, %+v, %v; want %q", name, answer.Code, said, err, want)
-		}
+		err := json.Unmarshal(answer.Body.Bytes(), &said)
+		check.That(t, err == nil && answer.Code == http.StatusNotFound && said.Message == want &&
+			said.Code != "", "%s: %d, %+v, %v; want %q", name, answer.Code, said, err, want)
 	}
 }
 
@@ -152,9 +149,7 @@ func TestNames(t *testing.T) {
 // TestOutsideTheClone: what to do is said where the functions cannot be had.
 func TestOutsideTheClone(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if _, err := (Config{}).ownTemplate(); err == nil || !strings.Contains(err.Error(), "run it inside Streamsort's clone, or with the zips of a release (--zips), or run a release") {
-		t.Error(err)
-	}
+	check.Says(t, check.Err((Config{}).ownTemplate()), "run it inside Streamsort's clone, or with the zips of a release (--zips), or run a release")
 }
 
 // TestLogsAfter: who asks for what is behind the lines that it has gets each once.
@@ -165,10 +160,56 @@ func TestLogsAfter(t *testing.T) {
 	l.add("f", "three")
 	more, after := l.tail("f", 10, count)
 	none, _ := l.tail("f", 10, after)
-	if !slices.Equal(lines, []string{"one", "two"}) || !slices.Equal(more, []string{"three"}) ||
-		len(none) != 0 || after != 3 {
-		t.Errorf("%q, then %q, then %q, of %d", lines, more, none, after)
-	}
+	check.That(t, slices.Equal(lines, []string{"one", "two"}) &&
+		slices.Equal(more, []string{"three"}) && len(none) == 0 && after == 3,
+		"%q, then %q, then %q, of %d", lines, more, none, after)
 	last, _ := l.tail("f", 1, 0)
 	check.That(t, slices.Equal(last, []string{"three"}), "the last one is %q", last)
+}
+
+func TestScheduledEvent(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
+	var got map[string]any
+	check.OK(t, json.Unmarshal(scheduledEvent("aws.events", "arn:r", "", at), &got))
+	delete(got, "id")
+	want := map[string]any{
+		"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "account": "000000000000",
+		"time": "2026-11-21T10:30:00Z", "region": "us-east-1", "resources": []any{"arn:r"}, "detail": map[string]any{},
+	}
+	check.Is(t, cmp.Diff(want, got), "")
+	input := `{"full":true}`
+	check.Is(t, string(scheduledEvent("aws.events", "arn:r", input, at)), input)
+}
+
+// TestFingerprint: source files count, and files that are named themselves; what a function, a log
+// or the tables write beside them does not.
+func TestFingerprint(t *testing.T) {
+	folder := t.TempDir()
+	embedded := filepath.Join(folder, "embedded.sql")
+	for name, counts := range map[string]bool{
+		"app.py": true, "app.mjs": true, "app.js": true, "app.cjs": true, "main.go": true, "go.mod": true, "go.sum": true, "embedded.sql": true,
+		"out.txt": false, "out.json": false, "local.log": false, "tables.db": false, ".lock": false, "go": false,
+	} {
+		for _, text := range []string{"", "edited"} { // a new file, then an edit
+			before := fingerprint([]string{folder, embedded})
+			check.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+			check.Is(t, fingerprint([]string{folder, embedded}) != before, counts, name, text)
+		}
+	}
+}
+
+// TestWarnOfSecrets: those of another region, or another account, are named, and no others.
+func TestWarnOfSecrets(t *testing.T) {
+	var said bytes.Buffer
+	warnOfSecrets(slog.New(slog.NewTextHandler(&said, nil)),
+		template.Function{Name: "f", Files: map[string]string{
+			"webhooks.json": `{"sources":[{"secret":"arn:aws:ssm:us-east-1:000000000000:parameter/here"},{"secret":"arn:aws:ssm:eu-west-1:000000000000:parameter/there"},` +
+				`{"secret":"arn:aws:secretsmanager:us-east-1:123456789012:secret:theirs"},{"queue":"arn:aws:sqs:eu-west-1:123456789012:other"}]}`,
+		}})
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	check.That(t, len(lines) == 2 &&
+		strings.Contains(lines[0], "secret=arn:aws:ssm:eu-west-1:000000000000:parameter/there") &&
+		strings.Contains(lines[0], "name it arn:aws:ssm:us-east-1:000000000000:…") &&
+		strings.Contains(lines[1], "secret=arn:aws:secretsmanager:us-east-1:123456789012:secret:theirs"),
+		"said %s", &said)
 }

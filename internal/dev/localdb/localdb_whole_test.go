@@ -21,6 +21,8 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 	module := []byte("module github.com/streamsort/streamsort\n")
 	check.OK(t, os.WriteFile(filepath.Join(folder, "go.mod"), module, 0o600))
 	t.Chdir(folder)
+	t.Setenv("HOME", folder) // else a server may be in the user's cache
+	t.Setenv("XDG_CACHE_HOME", folder)
 	_, err := localdb.Start(t.Context(), localdb.DynamoDBLocal, "")
 	check.That(t, err != nil && strings.Contains(err.Error(), "make deps"), "%v", err)
 	jar := filepath.Join(folder, "internal/dev/localdb/servers/dynamodb-local/node_modules",

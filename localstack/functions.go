@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -11,6 +12,10 @@ import (
 
 // addFunctions makes all functions known to the service.
 func (s *Stack) addFunctions(paths map[string]string) error {
+	if len(s.config.Consumers) > 0 &&
+		!s.functionNames.known(s.functionNames.find("ProcessFunction")) {
+		return errors.New("consumers: no template has process, which calls them: synthesise it with -c streamsort:consumersFile=FILE")
+	}
 	for _, o := range s.config.overrides() {
 		if o.function != "" && !s.functionNames.known(s.functionNames.find(o.function)) {
 			return fmt.Errorf("environment %s.%s: no template has the function %s",

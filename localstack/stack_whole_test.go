@@ -297,7 +297,7 @@ func TestRunErrors(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{"templates and consumers", Config{Templates: shop, Consumers: []Consumer{{Name: "books"}}}, "Consumers, Templates"},
+		{"consumers without process", Config{Templates: shop, Consumers: []Consumer{{Name: "books", url: "http://x/"}}}, "no template has process, consumersFile"},
 		{"missing file", Config{Templates: []string{"nowhere.json"}}, "nowhere.json"},
 		{"same stack twice", Config{Templates: []string{"a/x.json", "b/x.json"}}, "a/x.json, b/x.json, stack x"},
 		{"port", Config{Templates: shop, Port: 70000}, "Port, 65535, 70000"},

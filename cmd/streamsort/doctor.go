@@ -324,7 +324,7 @@ func (d *doctor) functions() {
 			how = critical
 		}
 		d.function(f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
-			n.Errors, n.Requests, n.Failing, f.Name)
+			n.Errors, max(n.Requests, n.Errors), n.Failing, f.Name)
 	}
 	if !fail {
 		d.say("functions", well, "none of the %s of %s failed",

@@ -14,6 +14,7 @@ import json
 import sqlite3
 import sys
 import time
+import traceback
 import urllib.error
 import urllib.request
 import uuid
@@ -117,12 +118,12 @@ def apply(db, batch):
         if db.in_transaction:
             db.execute("ROLLBACK")
         if not prepared:  # else the claim is in doubt, and is settled when it is found so
-            answer = on_claim("abort", token, reason=str(error) or type(error).__name__)
+            answer = on_claim("abort", token, reason=repr(error))
             if isinstance(error, Ahead) and answer["outcome"] == "OK":
                 raise SystemExit(error)
         if not isinstance(error, Exception):
             raise
-        print(error, file=sys.stderr)
+        traceback.print_exc()
         return
     on_claim("commit", token)
 

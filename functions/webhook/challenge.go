@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -44,23 +42,17 @@ func (s *service) challenge(ctx context.Context, c *httpapi.Call,
 // startTime is how long the function may take for the secrets when it starts.
 const startTime = 5 * time.Second
 
-// checkSecrets fetches all secrets when the function starts. The error names each that its scheme
-// cannot use: no delivery of its sender could be taken. One that cannot be fetched may be there
-// when a delivery comes: that is logged.
-func (s *service) checkSecrets() error {
+// checkSecrets fetches all secrets when the function starts, and logs each that cannot be had, or
+// that its scheme cannot use: deliveries of its sender are answered 503, and no other's.
+func (s *service) checkSecrets() {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	var all []error
 	names, errs := s.secretErrors(ctx)
 	for i, err := range errs {
-		switch {
-		case errors.As(err, new(*secret.ValueError)):
-			all = append(all, fmt.Errorf("source %s: %w", names[i], err))
-		case err != nil:
-			slog.Warn("the secrets cannot be had", "source", names[i], "error", err)
+		if err != nil {
+			slog.Error("the secrets cannot be had", "source", names[i], "error", err)
 		}
 	}
-	return errors.Join(all...)
 }
 
 // secretErrors are what is wrong with the secrets of each source; nil where nothing is.

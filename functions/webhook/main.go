@@ -35,7 +35,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		return nil, err
 	}
 	s.secrets = secret.NewCache(store.Fetch, time.Now)
-	return runtime.Handle(d, headroom, s.api().Handle), s.checkSecrets()
+	s.checkSecrets()
+	return runtime.Handle(d, headroom, s.api().Handle), nil
 }
 
 func byName(all []webhook.Source) map[string]*webhook.Source {

@@ -64,10 +64,10 @@ func (b *books) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // start starts a copy of the consumer, by a proxy; what it says is in its Stderr.
-func (b *books) start(path, proxy string) *exec.Cmd {
+func (b *books) start(path, proxy string, more ...string) *exec.Cmd {
 	b.t.Helper()
-	command := exec.CommandContext(b.t.Context(), "python3", "-B", "python/books.py", proxy, "orders",
-		path)
+	command := exec.CommandContext(b.t.Context(), "python3",
+		append([]string{"-B", "python/books.py", proxy, "orders", path}, more...)...)
 	command.Stderr = &strings.Builder{}
 	check.OK(b.t, command.Start())
 	b.one.Store(command)
@@ -99,6 +99,25 @@ func (b *books) refuses(path, proxy, want string) {
 	await.True(b.t, "the consumer's end", func() bool { return len(ended) > 0 })
 	said := command.Stderr.(*strings.Builder).String()
 	check.That(b.t, strings.Contains(said, want), "no %q, %v: %s", want, <-ended, said)
+}
+
+// restores has a copy with an older database book what it lost again, as docs/how-to/restore.md says.
+func (b *books) restores(path, proxy string) {
+	b.t.Helper()
+	ask(b.t, http.MethodPost, b.url+"/operations",
+		`{"action":"rewind","queue":"orders","consumer":"books","start":4,"reason":"restored"}`)
+	command := b.start(path, proxy, "1000")
+	await.True(b.t, "what was lost to be booked again", func() bool {
+		return strings.Contains(ask(b.t, http.MethodGet, b.url+"/consumers?queue=orders", ""),
+			`"delivered":9`)
+	})
+	check.OK(b.t, command.Process.Kill())
+	_ = command.Wait()
+	db := check.Get(sql.Open("sqlite", path))
+	defer db.Close()
+	var got string
+	check.OK(b.t, db.QueryRow("SELECT group_concat(seq, ' ') FROM booked").Scan(&got))
+	check.Is(b.t, got, "1 2 3 4 5 6 7 8 9")
 }
 
 // TestBooksInPython kills the consumer between its prepare and the transaction's end, and between
@@ -139,7 +158,9 @@ func TestBooksInPython(t *testing.T) {
 			check.Get(b.Exec("VACUUM INTO ?", backup))
 		}
 	}
-	b.refuses(backup, proxy.URL, "and number")
+	b.refuses(backup, proxy.URL, "with all before seq 4, and number")
+	// It goes on from a rewind where it is taken to know what it lost.
+	b.restores(backup, proxy.URL)
 	ask(t, http.MethodPost, b.url+"/operations",
 		`{"action":"remove","queue":"orders","consumer":"books","reason":"as a restore does"}`)
 	b.refuses(b.path, proxy.URL, "and is handed 1 again")

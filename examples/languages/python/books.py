@@ -1,9 +1,10 @@
 """Books each message of a queue exactly once, in order, in a database of its own.
 
-    python3 books.py URL QUEUE DATABASE
+    python3 books.py URL QUEUE DATABASE [NUMBER]
 
 Kill it at any moment, and run any number of copies. It exits with 1 where the database, or
-Streamsort's tables, were restored from a backup: docs/how-to/restore.md says what to type.
+Streamsort's tables, were restored from a backup: docs/how-to/restore.md says what to type. NUMBER,
+once, has a database that was restored taken to know all claims up to that one.
 
 The database is SQLite, which Python has. In another one, begin a plain transaction: two
 transactions that insert the same marker wait for each other there.
@@ -20,7 +21,7 @@ import urllib.request
 import uuid
 
 URL, QUEUE, DATABASE = sys.argv[1:4]
-CONSUMER = "books"
+CONSUMER = "books"  # another database needs another name
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS booked (queue TEXT, seq INTEGER, cents INTEGER);
@@ -123,21 +124,34 @@ def apply(db, batch):
                 raise SystemExit(error)
         if not isinstance(error, Exception):
             raise
+        print(f"{QUEUE} {batch['from']} to {batch['to']} comes again:", file=sys.stderr)
         traceback.print_exc()
         return
     on_claim("commit", token)
 
 
+def restored(db, answer):
+    """Ends the program where the database does not know a claim that was committed in it."""
+    last, _, upto = last_marker(db)
+    if last >= answer.get("committed", 0):
+        return
+    if answer["outcome"] == "OK":
+        on_claim("abort", answer["token"], reason="the database was restored")
+    raise SystemExit(f"{DATABASE} knows claims up to {last}, with all before seq {upto + 1}, and"
+                     f" number {answer['committed']} is committed: it is another one, or restored")
+
+
 def main():
     db = sqlite3.connect(DATABASE, timeout=60, isolation_level=None)
     db.executescript(TABLES)
+    if sys.argv[4:]:
+        mark(db, sys.argv[4] + "-acknowledged", "COMMITTED", *last_marker(db)[1:])
     ask("POST", "/consumers", start="first")  # one that is there stays as it is
+    waits = "EMPTY"
     while True:
         # A batch that may take longer has its lease moved: on_claim("extend", token).
         answer = ask("POST", "/claims", request=uuid.uuid4().hex, leaseSeconds=30)
-        if last_marker(db)[0] < answer.get("committed", 0):
-            raise SystemExit(f"{DATABASE} knows claims up to {last_marker(db)[0]}, and number"
-                             f" {answer['committed']} is committed: it is another one, or restored")
+        restored(db, answer)
         for token in answer.get("unsettled", []):
             settle(db, token)
         if answer["outcome"] == "OK":
@@ -145,6 +159,9 @@ def main():
         elif answer["outcome"] == "IN_DOUBT":
             settle(db, answer["token"])
         else:  # EMPTY, BUSY, WAIT; or PAUSED, BLOCKED, MISSING, until an operator acts
+            if answer["outcome"] != waits:
+                waits = answer["outcome"]
+                print(f"{QUEUE}: {waits} {answer.get('until', '')}", file=sys.stderr)
             time.sleep(1)
 
 

@@ -53,8 +53,9 @@ func (m *Message) check() error {
 		Attributes: m.Attributes}
 	if m.Seq != nil {
 		stored.Seq, stored.Kind = *m.Seq, cursor.Kind(m.Kind)
-		if stored.Seq == cursor.NoSeq {
-			stored.Seq-- // it is given, and none can be below 0
+		if stored.Seq < 0 { // NoSeq, too: it is given
+			_, err := cursor.ParseSeq(strconv.FormatInt(stored.Seq, 10))
+			return err
 		}
 	}
 	if err := stored.Validate(); err != nil {

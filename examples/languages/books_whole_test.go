@@ -101,7 +101,7 @@ func (b *books) refuses(path, proxy, want string) {
 	check.That(b.t, strings.Contains(said, want), "no %q, %v: %s", want, <-ended, said)
 }
 
-// restores has a copy with an older database book what it lost again, as docs/how-to/restore.md says.
+// restores has an older database book again what it lost, as docs/how-to/restore.md says.
 func (b *books) restores(path, proxy string) {
 	b.t.Helper()
 	ask(b.t, http.MethodPost, b.url+"/operations",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -84,12 +85,17 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 	check.That(t, delivery.Permanent(nil) == nil, "no error became one")
 }
 
-// TestAPanicIsAFailure, and why it failed is kept short.
+// TestAPanicIsAFailure, and why it failed is kept short. A log says where.
 func TestAPanicIsAFailure(t *testing.T) {
+	var log strings.Builder
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
 	k := newDesk(t, 1)
 	k.fails = func(delivery.Batch) error { panic("\xffx" + strings.Repeat("é", 1000)) }
 	k.ends("q", endedFailed)
 	check.Is(t, k.standing("q").Error, "panic: ?x"+strings.Repeat("é", 145))
+	check.Has(t, log.String(), "deliver_test.go")
 }
 
 // TestDeliverEndsWhereTheStoreFails: what the store could not do is an error, and the next call

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"time"
 )
 
@@ -61,6 +63,8 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 		run.longest = max(run.longest, took)
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
+			slog.ErrorContext(ctx, "the handler panicked", "queue", batch.Queue, "consumer", batch.Consumer,
+				"panic", p, "stack", string(debug.Stack()))
 		}
 		cut := err != nil && errors.Is(context.Cause(ctx), errSlow)
 		if most := run.asideOf(run.reader); cut || most > 0 && took > most {

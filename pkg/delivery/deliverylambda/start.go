@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
@@ -85,27 +84,11 @@ func newHandler(reader delivery.Reader) (
 	if err != nil {
 		return nil, err
 	}
-	reader.Handle = traced(reader.Handle)
 	deliver, err := delivery.OnStream(deliverer, queues, reader)
 	if err != nil {
 		return nil, fmt.Errorf("consumer %q: %w", reader.Name, err)
 	}
 	return timer.Flushing(due, deliver), nil
-}
-
-// traced logs where a consumer panics; its batch then comes again, as after an error.
-func traced(handle func(context.Context, delivery.Batch) error,
-) func(context.Context, delivery.Batch) error {
-	return func(ctx context.Context, b delivery.Batch) error {
-		defer func() {
-			if p := recover(); p != nil {
-				slog.Error("the consumer panicked", "queue", b.Queue, "consumer", b.Consumer, "panic", p,
-					"stack", string(debug.Stack()))
-				panic(p)
-			}
-		}()
-		return handle(ctx, b)
-	}
 }
 
 // tables are those of the environment. The error joins the variables that are not set.

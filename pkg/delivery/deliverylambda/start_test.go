@@ -3,8 +3,6 @@ package deliverylambda
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -54,18 +52,4 @@ func TestNewHandlerRefuses(t *testing.T) {
 	} {
 		check.Has(t, fmt.Sprint(err), want)
 	}
-}
-
-// TestTraced logs where a consumer panicked, and panics on.
-func TestTraced(t *testing.T) {
-	var log strings.Builder
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(before)
-	defer func() {
-		check.That(t, recover() == "broken", "the panic is gone")
-		check.Has(t, log.String(), "start_test.go")
-	}()
-	_ = traced(func(context.Context, delivery.Batch) error { panic("broken") })(t.Context(),
-		delivery.Batch{})
 }

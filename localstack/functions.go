@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// addFunctions makes all functions known to the service.
-func (s *Stack) addFunctions(paths map[string]string) error {
+// checkEnv reports variables, and consumers, that are for functions which no template has.
+func (s *Stack) checkEnv() error {
 	if len(s.config.Consumers) > 0 &&
 		!s.functionNames.known(s.functionNames.find("ProcessFunction")) {
 		return errors.New("consumers: no template has process, which calls them: synthesise it with -c streamsort:consumersFile=FILE")
@@ -22,6 +22,11 @@ func (s *Stack) addFunctions(paths map[string]string) error {
 				o.function, o.name, o.function)
 		}
 	}
+	return nil
+}
+
+// addFunctions makes all functions known to the service.
+func (s *Stack) addFunctions(paths map[string]string) error {
 	for _, l := range s.templates {
 		for _, f := range l.Functions {
 			runs := lambda.Program{Bootstrap: paths[f.Name]}

@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ func (s *Stack) read(ctx context.Context) error {
 			}
 		}
 	}
-	return checkReferences(s.templates)
+	return cmp.Or(s.checkEnv(), checkReferences(s.templates))
 }
 
 // options is what a template is read with. Resources of other services are made first: their names

@@ -252,17 +252,23 @@ func TestRunnerRenewsItsIterator(t *testing.T) {
 }
 
 // A LATEST iterator must survive an error: another one would begin behind what was written in
-// between.
-func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream, f := newMemoryStream("a"), &function{t: t}
-		stream.breaks("records", errors.New("connection refused"))
-		run := startRunner(t, stream, f.invoke, latest)
-		bubble.Sleep(time.Second)
-		stream.put("a", "1")
-		stream.breaks("records", nil)
-		run.delivered(f, "1")
-	})
+// between. DynamoDB Local refuses LATEST on an empty shard.
+func TestRunnerReadsFromLatestThroughErrors(t *testing.T) {
+	for name, err := range map[string]error{
+		"no network": errors.New("connection refused"), "refused": &types.TrimmedDataAccessException{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stream, f := newMemoryStream("a"), &function{t: t}
+				stream.breaks("records", err)
+				run := startRunner(t, stream, f.invoke, latest)
+				bubble.Sleep(time.Second)
+				stream.put("a", "1")
+				stream.breaks("records", nil)
+				run.delivered(f, "1")
+			})
+		})
+	}
 }
 
 func TestRunnerBacksOffFromErrors(t *testing.T) {
@@ -379,19 +385,6 @@ func TestRunnerStartsAtLatest(t *testing.T) {
 		run.drain()
 		stream.put("first", "newest")
 		run.delivered(f, "new", "newer", "newest")
-	})
-}
-
-// DynamoDB Local refuses LATEST on an empty shard.
-func TestRunnerLatestIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream, f := newMemoryStream("a"), &function{t: t}
-		stream.breaks("records", &types.TrimmedDataAccessException{})
-		run := startRunner(t, stream, f.invoke, latest)
-		bubble.Sleep(time.Second)
-		stream.put("a", "new")
-		stream.breaks("records", nil)
-		run.delivered(f, "new")
 	})
 }
 

@@ -110,10 +110,14 @@ func (a *API) Handle(ctx context.Context, metrics *emf.Metrics,
 
 // name ends a problem's detail with the names that it is about, as the request has them.
 func (c *Call) name(p *Problem) {
+	if len(p.Names) == 0 {
+		return
+	}
+	members, _ := strictjson.Members(c.Body) // a body that is no object names nothing
 	var named []string
 	for _, name := range p.Names {
 		value := c.Query.Get(name)
-		if members, err := strictjson.Members(c.Body); err == nil && value == "" {
+		if value == "" {
 			value, _ = strictjson.Text(strictjson.Get(members, name))
 		}
 		if value != "" {

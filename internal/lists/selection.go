@@ -23,7 +23,7 @@ import (
 
 // Selection is what a list is asked for.
 type Selection struct {
-	of *Kind
+	kind *Kind
 	// State is what they are in; empty where all are asked for.
 	State view.State `json:"state"`
 	// Prefix begins the queues' names, or the chains' tags, as they are stored: a tenant's own.
@@ -77,9 +77,9 @@ func (k *Kind) Check(c *httpapi.Call) error {
 }
 
 // Read reads what is asked for of a kind.
-func Read(c *httpapi.Call, of *Kind) (Selection, error) {
-	s := Selection{of: of}
-	err := cmp.Or(of.Check(c), c.Parameters(&s))
+func Read(c *httpapi.Call, kind *Kind) (Selection, error) {
+	s := Selection{kind: kind}
+	err := cmp.Or(kind.Check(c), c.Parameters(&s))
 	if err == nil {
 		s.Prefix, err = Prefix(c, s.Prefix)
 	}
@@ -112,13 +112,13 @@ func Prefix(c *httpapi.Call, prefix string) (string, error) {
 
 func (s Selection) checkState() error {
 	switch {
-	case s.State == "" && s.of == Chains:
+	case s.State == "" && s.kind == Chains:
 		return invalid.New(invalid.Missing, "tag", "or state must be given")
-	case s.State == "" || slices.Contains(s.of.states, s.State):
+	case s.State == "" || slices.Contains(s.kind.states, s.State):
 		return nil
 	}
 	var names []string
-	for _, state := range s.of.states {
+	for _, state := range s.kind.states {
 		names = append(names, string(state))
 	}
 	return invalid.New(invalid.Unknown, "state", "must be one of "+strings.Join(names, ", "))
@@ -127,7 +127,7 @@ func (s Selection) checkState() error {
 // sum binds a token to what was asked for.
 func (s Selection) sum() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q",
-		[]string{s.of.name, string(s.State), s.Prefix, s.Consumer}))
+		[]string{s.kind.name, string(s.State), s.Prefix, s.Consumer}))
 	return string(sum[:8])
 }
 

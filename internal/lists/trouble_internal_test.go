@@ -116,7 +116,7 @@ func TestPagesOfAFleet(t *testing.T) {
 	}
 	for state, want := range map[view.State]int{view.Held: queues, view.Retrying: 0} {
 		seen := map[string]int{}
-		for s, pages := (Selection{of: Consumers, State: state, Limit: 100}), 0; ; pages++ {
+		for s, pages := (Selection{kind: Consumers, State: state, Limit: 100}), 0; ; pages++ {
 			rows, next, err := s.page(t.Context(), store, now)
 			check.Need(t, err == nil && len(rows) <= s.Limit && pages <= queues/s.Limit+3,
 				"%s: page %d has %d rows, %v", state, pages, len(rows), err)

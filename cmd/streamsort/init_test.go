@@ -54,8 +54,8 @@ func TestInit(t *testing.T) {
 			check.Has(t, string(page), "| `"+name+"` |", language, name)
 		}
 		p := languages[language]
-		of := struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code}
-		check.Is(t, template.Resources.Orders.Properties, of, language)
+		want := struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code}
+		check.Is(t, template.Resources.Orders.Properties, want, language)
 		if language != "go" {
 			continue
 		}

@@ -86,9 +86,9 @@ func TestSettingsAreListed(t *testing.T) {
 	for key := range settable(&streamsort.Props{}, nil) {
 		keys[key] = true
 	}
-	of := reflect.TypeFor[streamsort.FunctionProps]()
-	for i := range of.NumField() {
-		keys["…"+of.Field(i).Name] = true
+	props := reflect.TypeFor[streamsort.FunctionProps]()
+	for i := range props.NumField() {
+		keys["…"+props.Field(i).Name] = true
 	}
 	for section, want := range map[string]map[string]bool{
 		"Of a stack":      keys,

@@ -22,6 +22,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/child"
 	"github.com/streamsort/streamsort/internal/dev/pyenv"
+	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 //go:embed requirements.txt
@@ -55,7 +56,8 @@ func start(ctx context.Context, strict bool) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{client: http.DefaultClient, folder: folder}
+	// No request is made again, so none may fail by the SDK's early close of its body.
+	s := &Server{client: &http.Client{Transport: dynamo.HTTPClient(nil).Transport}, folder: folder}
 	s.process, err = child.Serve(ctx, func(port int) (*exec.Cmd, error) {
 		return s.command(python, strconv.Itoa(port), strict)
 	}, s.healthy)

@@ -208,14 +208,6 @@ type received struct {
 
 func (r received) key() string { return r.Dynamodb.Keys["id"].S }
 
-// receive reads an event.
-func receive(t testing.TB, payload []byte) []received {
-	t.Helper()
-	var event struct{ Records []received }
-	check.Is(t, json.Unmarshal(payload, &event), nil)
-	return event.Records
-}
-
 // function is a test's Lambda function: it keeps what it was given.
 type function struct {
 	t      testing.TB
@@ -226,14 +218,15 @@ type function struct {
 }
 
 func (f *function) invoke(_ context.Context, payload []byte) ([]byte, string, error) {
-	records := receive(f.t, payload)
+	var event struct{ Records []received }
+	check.Is(f.t, json.Unmarshal(payload, &event), nil)
 	f.mu.Lock()
-	f.events = append(f.events, records)
+	f.events = append(f.events, event.Records)
 	f.mu.Unlock()
 	if f.answer == nil {
 		return nil, "", nil
 	}
-	response, functionError, err := f.answer(records)
+	response, functionError, err := f.answer(event.Records)
 	return []byte(response), functionError, err
 }
 

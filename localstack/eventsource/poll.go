@@ -39,12 +39,12 @@ func (s *shardReader) pollIfDue(ctx context.Context, now time.Time) time.Time {
 		return s.nextPoll
 	}
 	s.polling = true
-	s.board.count(func(st *Stats) { st.Polls++ })
+	s.count(func(st *Stats) { st.Polls++ })
 	iterator, position, lastRead := s.iterator, s.position, s.lastRead
 	go func() {
 		p := s.poll(ctx, iterator, position, lastRead)
 		p.began = now
-		s.polled <- p
+		s.results <- func(now time.Time) { s.takePoll(p, now) }
 	}()
 	return time.Time{}
 }
@@ -139,24 +139,24 @@ func (s *shardReader) close() {
 
 // takeRecord puts a record into its lane unless it is to be dropped.
 func (s *shardReader) takeRecord(r types.Record, now time.Time) {
-	s.board.count(func(st *Stats) { st.Read++ })
+	s.count(func(st *Stats) { st.Read++ })
 	event, err := eventOf(r, s.config.StreamARN)
 	var rec *record
 	if err == nil {
-		s.advance(r)
+		s.lastRead = *r.Dynamodb.SequenceNumber // which changeOf has found
 		if changesNothing(event) {
-			s.board.count(func(st *Stats) { st.Unchanged++ })
+			s.count(func(st *Stats) { st.Unchanged++ })
 			return
 		}
 		if !s.passes(event) {
-			s.board.count(func(st *Stats) { st.Filtered++ })
+			s.count(func(st *Stats) { st.Filtered++ })
 			return
 		}
 		rec, err = newRecord(event, r.Dynamodb.ApproximateCreationDateTime)
 	}
 	if err != nil {
 		s.config.Logger.Error("record is dropped", "shard", s.id, "error", err)
-		s.board.count(func(st *Stats) { st.Unreadable++ })
+		s.count(func(st *Stats) { st.Unreadable++ })
 		return
 	}
 	// DynamoDB Local cuts the time to the minute. A record that the poll before this one did not
@@ -165,11 +165,4 @@ func (s *shardReader) takeRecord(r types.Record, now time.Time) {
 		rec.at = s.emptyAt
 	}
 	s.lanes[rec.lane%uint64(len(s.lanes))].add(rec, now)
-}
-
-// advance remembers the last record read.
-func (s *shardReader) advance(r types.Record) {
-	if sequence := aws.ToString(r.Dynamodb.SequenceNumber); sequence != "" {
-		s.lastRead = sequence
-	}
 }

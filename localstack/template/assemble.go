@@ -33,8 +33,12 @@ func (r *reader) assemble() {
 		}
 		r.template.Functions[i].Async = config.async
 	}
-	for _, schedule := range r.template.Schedules {
-		r.checkSchedule(schedule)
+	for _, s := range r.template.Schedules {
+		for _, target := range s.Targets {
+			if !r.mayInvoke(target.Function, "events.amazonaws.com", s.ARN) {
+				r.problems.add("Resources."+s.LogicalID, "no AWS::Lambda::Permission lets EventBridge invoke %s: on AWS it would never run", target.Function)
+			}
+		}
 	}
 }
 
@@ -86,12 +90,4 @@ func (r *reader) addRoute(api *API, route rawRoute) {
 		r.problems.add(route.path, "no AWS::Lambda::Permission lets API Gateway invoke %s for %s: on AWS it would answer 500", route.Function, route.Key)
 	}
 	api.Routes = append(api.Routes, route.Route)
-}
-
-func (r *reader) checkSchedule(s Schedule) {
-	for _, target := range s.Targets {
-		if !r.mayInvoke(target.Function, "events.amazonaws.com", s.ARN) {
-			r.problems.add("Resources."+s.LogicalID, "no AWS::Lambda::Permission lets EventBridge invoke %s: on AWS it would never run", target.Function)
-		}
-	}
 }

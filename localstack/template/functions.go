@@ -2,6 +2,7 @@ package template
 
 import (
 	"path"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -62,7 +63,7 @@ type URL struct {
 // Mapping is an AWS::Lambda::EventSourceMapping of a table's stream. The bounds are those of
 // CreateEventSourceMapping in the AWS Lambda API Reference.
 type Mapping struct {
-	LogicalID, ID    string
+	LogicalID        string
 	Function         string
 	Table            string // whose stream is read
 	Enabled          bool
@@ -174,15 +175,15 @@ func failureQueue(p *props) (queue string) {
 	return queue
 }
 
-func (r *reader) mapping(id, physical string, p *props) {
+func (r *reader) mapping(id, _ string, p *props) {
 	p.ignore("KmsKeyArn", "LoggingConfig", "MetricsConfig", "Tags")
 	source := p.need("EventSourceArn")
 	if queue, ok := QueueName(source); ok {
-		r.queueMapping(id, physical, queue, p)
+		r.queueMapping(id, queue, p)
 		return
 	}
 	m := Mapping{
-		LogicalID: id, ID: UUID(physical),
+		LogicalID:        id,
 		Function:         functionOf(p, "FunctionName"),
 		Enabled:          p.boolean("Enabled", true),
 		StartingPosition: p.oneOf("StartingPosition", "", "TRIM_HORIZON", "LATEST"),
@@ -262,4 +263,23 @@ func (r *reader) url(id, _ string, p *props) {
 		LogicalID: id, Endpoint: r.endpoint(id), Function: functionOf(p, "TargetFunctionArn"),
 		Qualifier: p.text("Qualifier", ""), IAM: p.oneOf("AuthType", "", "AWS_IAM", "NONE") == "AWS_IAM",
 	})
+}
+
+// interpreted are the runtimes that come with an interpreter, any version of them.
+var interpreted = regexp.MustCompile(`^(python3\.[0-9]+|nodejs[0-9]+\.x)$`)
+
+// Interpreted reports whether the function is no program of its own: Source is the folder of its
+// code then, and Handler names the file, and the function in it.
+func (f Function) Interpreted() bool { return interpreted.MatchString(f.Runtime) }
+
+func runtimeOf(p *props, handler string) string {
+	runtime := p.text("Runtime", "")
+	switch {
+	case runtime == "provided.al2023", runtime == "provided.al2":
+	case !interpreted.MatchString(runtime):
+		p.bad("Runtime", "must be provided.al2023, provided.al2, python3.N or nodejsN.x, not %q", runtime)
+	case !strings.Contains(handler, "."):
+		p.bad("Handler", "must be FILE.FUNCTION, not %q", handler)
+	}
+	return runtime
 }

@@ -14,11 +14,11 @@ type Queue struct {
 
 // QueueMapping is an AWS::Lambda::EventSourceMapping of a queue.
 type QueueMapping struct {
-	LogicalID, ID string
-	Function      string
-	Queue         string // its name
-	Enabled       bool
-	BatchSize     int
+	LogicalID string
+	Function  string
+	Queue     string // its name
+	Enabled   bool
+	BatchSize int
 	// Concurrency is the most calls at a time; 0 for no bound.
 	Concurrency int
 	// ReportBatchItemFailures: the function's answer names the failed messages.
@@ -44,9 +44,9 @@ func (r *reader) queue(id, physical string, p *props) {
 }
 
 // queueMapping reads a mapping of a queue. It has no place and gives nothing up.
-func (r *reader) queueMapping(id, physical, queue string, p *props) {
+func (r *reader) queueMapping(id, queue string, p *props) {
 	m := QueueMapping{
-		LogicalID: id, ID: UUID(physical), Queue: queue,
+		LogicalID: id, Queue: queue,
 		Function:                functionOf(p, "FunctionName"),
 		Enabled:                 p.boolean("Enabled", true),
 		BatchSize:               p.integer("BatchSize", 10, 1, 10),

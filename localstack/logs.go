@@ -26,15 +26,14 @@ type logs struct {
 	files       map[string]*os.File
 	last        map[string][]string
 	count       map[string]int // of the lines that a function has logged
-	subscribers map[int]func(Line)
-	next        int
+	subscribers map[*func(Line)]bool
 }
 
 // newLogs opens a file for each function, in a folder if one is given.
 func newLogs(dir string, all []*loaded) (*logs, error) {
 	l := &logs{
 		logicalIDs: map[string]string{}, files: map[string]*os.File{},
-		last: map[string][]string{}, count: map[string]int{}, subscribers: map[int]func(Line){},
+		last: map[string][]string{}, count: map[string]int{}, subscribers: map[*func(Line)]bool{},
 	}
 	for _, t := range all {
 		for _, f := range t.Functions {
@@ -73,8 +72,8 @@ func (l *logs) addLine(function, text string) {
 	last := append(l.last[function], text)
 	l.last[function] = last[max(0, len(last)-keptLines):]
 	l.count[function]++
-	for _, subscriber := range l.subscribers {
-		subscriber(Line{function, l.logicalIDs[function], text})
+	for subscriber := range l.subscribers {
+		(*subscriber)(Line{function, l.logicalIDs[function], text})
 	}
 }
 
@@ -95,13 +94,11 @@ func (s *Stack) Subscribe(subscriber func(Line)) (cancel func()) {
 	l := s.logs
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	id := l.next
-	l.next++
-	l.subscribers[id] = subscriber
+	l.subscribers[&subscriber] = true
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.subscribers, id)
+		delete(l.subscribers, &subscriber)
 	}
 }
 

@@ -170,7 +170,8 @@ func TestLogsAfter(t *testing.T) {
 func TestScheduledEvent(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 	var got map[string]any
-	check.OK(t, json.Unmarshal(scheduledEvent("aws.events", "arn:r", "", at), &got))
+	rule := template.Schedule{ARN: "arn:r"}
+	check.OK(t, json.Unmarshal(scheduled(rule, "aws.events", template.Target{}, at).Payload, &got))
 	delete(got, "id")
 	want := map[string]any{
 		"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "account": "000000000000",
@@ -178,7 +179,8 @@ func TestScheduledEvent(t *testing.T) {
 	}
 	check.Is(t, cmp.Diff(want, got), "")
 	input := `{"full":true}`
-	check.Is(t, string(scheduledEvent("aws.events", "arn:r", input, at)), input)
+	request := scheduled(rule, "aws.events", template.Target{Input: input}, at)
+	check.Is(t, string(request.Payload), input)
 }
 
 // TestFingerprint: source files count, and files that are named themselves; what a function, a log

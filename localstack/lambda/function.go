@@ -69,8 +69,6 @@ func (f *function) reserve(ctx context.Context) error {
 	}
 }
 
-func (f *function) free() { <-f.slots }
-
 func (f *function) count(change func(*Stats)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

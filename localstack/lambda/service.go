@@ -188,7 +188,7 @@ func (s *Service) Invoke(ctx context.Context, r Request) (Response, error) {
 	go func() {
 		defer s.work.Done()
 		response := f.serve(r)
-		f.free() // before the answer: the caller's next request finds the place free
+		<-f.slots // before the answer: the caller's next request finds the place free
 		done <- response
 	}()
 	select {
@@ -240,16 +240,13 @@ func (s *Service) check(r *Request, limit int) (*function, error) {
 // does nothing.
 func (s *Service) Close() {
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return
-	}
+	closed, functions := s.closed, slices.Collect(maps.Values(s.functions))
 	s.closed = true
 	s.mu.Unlock()
+	if closed {
+		return
+	}
 	s.cancel()
-	s.mu.Lock()
-	functions := slices.Collect(maps.Values(s.functions))
-	s.mu.Unlock()
 	for _, f := range functions {
 		f.closeIdle()
 	}

@@ -20,8 +20,7 @@ import (
 type Config struct {
 	Queue  template.Queue
 	Reader template.QueueMapping
-	// Invoke calls the function.
-	Invoke func(ctx context.Context, payload []byte) (answer []byte, functionError string, err error)
+	Invoke eventsource.Invoke // calls the function
 	// Chaos is what goes wrong on purpose. SQS itself may hand a message out twice, or late; that one
 	// is lost stands for one that was never sent.
 	Chaos  eventsource.Chaos
@@ -62,7 +61,6 @@ type Queue struct {
 
 // New returns a queue that nobody reads yet.
 func New(config Config) *Queue {
-	config.Logger = cmp.Or(config.Logger, slog.Default())
 	return &Queue{config: config, chaos: config.Chaos.Dice(0x5a5), wake: make(chan struct{}, 1)}
 }
 

@@ -21,19 +21,28 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
+// write writes files, by their paths, into a folder.
+func write(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		// At once, for who watches the folder.
+		check.OK(t, os.WriteFile(path+".new", []byte(text), 0o700))
+		check.OK(t, os.Rename(path+".new", path))
+	}
+}
+
 // project is a folder with a file of each language, which the test runs in; the PATH has the
 // interpreters named alone.
 func project(t *testing.T, interpreters ...string) {
 	t.Helper()
-	root := t.TempDir()
-	for _, name := range []string{"app.py", "app.mjs", "app.rb", "books/go.mod", "books/main/main.go",
-		"books/none/x.txt", "none/main.go"} {
-		check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
-		check.OK(t, os.WriteFile(filepath.Join(root, name), []byte("module books\n"), 0o600))
-	}
-	bin := t.TempDir()
+	root, bin := t.TempDir(), t.TempDir()
+	write(t, root, map[string]string{"app.py": "", "app.mjs": "", "app.rb": "",
+		"books/go.mod": "module books\n", "books/main/main.go": "", "books/none/x.txt": "",
+		"none/main.go": ""})
 	for _, name := range interpreters {
-		check.OK(t, os.WriteFile(filepath.Join(bin, name), nil, 0o700))
+		write(t, bin, map[string]string{name: ""})
 	}
 	t.Setenv("PATH", bin)
 	t.Chdir(root)

@@ -39,17 +39,27 @@ func run(t *testing.T, c Config) *Stack {
 	return s
 }
 
-// fetch makes a request and decodes its JSON answer.
-func fetch[T any](t *testing.T, method, url, body string) (status int, value T) {
+// ask makes a request with these headers, and returns its answer as it came.
+func ask(t *testing.T, method, url, body string, header map[string]string) (int, string) {
 	t.Helper()
 	request := check.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	request.Host = request.Header.Get("Host")
 	response, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
 	defer func() { _ = response.Body.Close() }()
-	text := check.Get(io.ReadAll(response.Body))
-	err = json.Unmarshal(text, &value)
-	check.Need(t, err == nil || len(text) == 0, "%s %s: %s: %v", method, url, text, err)
-	return response.StatusCode, value
+	return response.StatusCode, string(check.Get(io.ReadAll(response.Body)))
+}
+
+// fetch makes a request and decodes its JSON answer.
+func fetch[T any](t *testing.T, method, url, body string) (status int, value T) {
+	t.Helper()
+	status, text := ask(t, method, url, body, nil)
+	err := json.Unmarshal([]byte(text), &value)
+	check.Need(t, err == nil || text == "", "%s %s: %s: %v", method, url, text, err)
+	return status, value
 }
 
 // database is a client of the stack's tables.
@@ -99,19 +109,13 @@ var shop = []string{"testdata/consumer.template.json", "testdata/shop.template.j
 // name that the site points here.
 func byAnotherSite(t *testing.T, address string) {
 	t.Helper()
-	for want, change := range map[int]func(*http.Request){
-		http.StatusForbidden:          func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
-		http.StatusMisdirectedRequest: func(r *http.Request) { r.Host = "evil.example:3000" },
+	for want, header := range map[int]map[string]string{
+		http.StatusForbidden:          {"Origin": "https://evil.example"},
+		http.StatusMisdirectedRequest: {"Host": "evil.example:3000"},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address,
-			strings.NewReader("{}"))
-		check.OK(t, err)
-		request.Header.Set("Content-Type", "text/plain")
-		change(request)
-		response, err := http.DefaultClient.Do(request)
-		check.OK(t, err)
-		_ = response.Body.Close()
-		check.Is(t, response.StatusCode, want, address)
+		header["Content-Type"] = "text/plain"
+		status, _ := ask(t, http.MethodPost, address, "{}", header)
+		check.Is(t, status, want, address)
 	}
 }
 
@@ -233,10 +237,8 @@ func TestState(t *testing.T) {
 	for path, want := range map[string]int{
 		"logs?function=Nobody": 404, "logs?function=Echo&lines=-1": 400, "outputs": 200, "schedules": 200, "elsewhere": 404,
 	} {
-		response, err := http.Get(s.URL() + "/_streamsort/" + path)
-		check.OK(t, err)
-		_ = response.Body.Close()
-		check.Is(t, response.StatusCode, want, path)
+		status, _ := ask(t, "GET", s.URL()+"/_streamsort/"+path, "", nil)
+		check.Is(t, status, want, path)
 	}
 	s.Close()
 	text, err := os.ReadFile(filepath.Join(dir, "shop-Echo.log"))

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -86,19 +85,10 @@ func (s *tenants) token(of any, scopes string) string {
 // ask makes a request of the tenants' API, and returns the answer as it came.
 func (s *tenants) ask(authorization, method, path, body string) (int, string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path,
-		strings.NewReader(body))
-	check.OK(s.t, err)
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", authorization)
-	// Where a tenant is never read.
-	request.Header.Set("X-Tenant", "globex")
-	request.Header.Set("Custom-Tenant", "globex")
-	response, err := http.DefaultClient.Do(request)
-	check.OK(s.t, err)
-	defer func() { _ = response.Body.Close() }()
-	text := check.Get(io.ReadAll(response.Body))
-	return response.StatusCode, string(text)
+	return ask(s.t, method, s.url+path, body, map[string]string{
+		"Content-Type": "application/json", "Authorization": authorization,
+		"X-Tenant": "globex", "Custom-Tenant": "globex", // where a tenant is never read
+	})
 }
 
 // must asks for what has to be answered with success.

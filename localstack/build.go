@@ -135,12 +135,10 @@ func programOf(templatePath string, f template.Function, config Config) (program
 	if own && config.Zips != "" {
 		return zippedProgram(config.Zips, f.Source)
 	}
-	s, found, err := find(templatePath, f)
-	if err != nil {
+	if found, err := find(templatePath, f); err != nil {
 		return program{}, err
-	}
-	if found {
-		return s.program(config.BuildDir)
+	} else if found != nil {
+		return found.program(config.BuildDir)
 	}
 	p, err := assetProgram(templatePath, f)
 	if !own || !errors.Is(err, errNoAsset) {

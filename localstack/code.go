@@ -42,26 +42,27 @@ const (
 // find finds what a function is built from: a folder, absolute or below one that the template is
 // in, or an import path of the nearest module above the template that has it, or names it as a
 // tool.
-func find(templatePath string, f template.Function) (found source, ok bool, err error) {
+func find(templatePath string, f template.Function) (found *source, err error) {
 	if f.Source == "" {
-		return source{}, false, nil
+		return nil, nil
 	}
 	if filepath.IsAbs(f.Source) {
 		return inFolder(filepath.Clean(f.Source))
 	}
 	for dir := range upwards(filepath.Dir(templatePath)) {
-		if found, ok, err = inFolder(filepath.Join(dir, filepath.FromSlash(f.Source))); ok || err != nil {
-			return found, ok, err
+		found, err = inFolder(filepath.Join(dir, filepath.FromSlash(f.Source)))
+		if found != nil || err != nil {
+			return found, err
 		}
 		module, err := readModule(dir)
 		if err != nil {
-			return source{}, false, err
+			return nil, err
 		}
 		if module != nil && builds(module, f.Source) {
-			return source{root: dir, module: module.Module.Mod.Path, pkg: f.Source}, true, nil
+			return &source{root: dir, module: module.Module.Mod.Path, pkg: f.Source}, nil
 		}
 	}
-	return source{}, false, nil
+	return nil, nil
 }
 
 // upwards are a folder and those above it.
@@ -74,22 +75,23 @@ func upwards(dir string) iter.Seq[string] {
 }
 
 // inFolder is the source in a folder, if there is one in a module.
-func inFolder(folder string) (found source, ok bool, err error) {
+func inFolder(folder string) (found *source, err error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return source{}, false, nil
+		return nil, nil
 	}
 	for dir := range upwards(folder) {
 		module, err := readModule(dir)
-		if err != nil {
-			return source{}, false, err
+		if module != nil && err == nil {
+			var relative string
+			relative, err = filepath.Rel(dir, folder)
+			found = &source{root: dir, module: module.Module.Mod.Path,
+				pkg: "./" + filepath.ToSlash(relative)}
 		}
-		if module != nil {
-			relative, err := filepath.Rel(dir, folder)
-			pkg := "./" + filepath.ToSlash(relative)
-			return source{root: dir, module: module.Module.Mod.Path, pkg: pkg}, err == nil, err
+		if found != nil || err != nil {
+			return found, err
 		}
 	}
-	return source{}, false, nil
+	return nil, nil
 }
 
 // readModule reads the go.mod of a folder; nil where it has no such file.

@@ -83,7 +83,7 @@ func (c *Consumer) function(what string) error {
 	case info.IsDir():
 		c.folder, c.runtime = absolute, "provided.al2023"
 		mains, _ := filepath.Glob(filepath.Join(absolute, "*.go"))
-		if _, ok, err := inFolder(absolute); len(mains) == 0 || !ok && err == nil {
+		if found, err := inFolder(absolute); len(mains) == 0 || found == nil && err == nil {
 			return fmt.Errorf("%s is no package of a Go module: it needs a main.go, and a go.mod (`go mod init`) in it or above it", path)
 		}
 		return nil

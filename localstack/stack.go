@@ -191,9 +191,9 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 		return err
 	}
 	s.closers = append(s.closers, s.logs.close)
-	chaos := lambda.KillRandomly(s.config.Chaos.Kill, s.config.Chaos.Seed)
 	s.functions = lambda.New(lambda.Config{
-		Log: s.logs.add, Unreserved: s.config.Concurrency, Chaos: chaos, OnFailure: s.failures.add,
+		Log: s.logs.add, Unreserved: s.config.Concurrency, OnFailure: s.failures.add,
+		Kill: s.config.Chaos.Kill, Seed: s.config.Chaos.Seed,
 		AsyncRetry: s.config.AsyncRetry,
 		OnError:    func(function string, r lambda.Response) { s.config.Failed(function, errorText(r)) },
 	})

@@ -187,19 +187,18 @@ func words(claim any) []string {
 // claimText is a claim as API Gateway writes it: always a text, a list in brackets with blanks
 // between.
 func claimText(claim any) string {
-	list, ok := claim.([]any)
-	if !ok {
-		if text, ok := claim.(string); ok {
-			return text
+	switch claim := claim.(type) {
+	case string:
+		return claim
+	case []any:
+		texts := make([]string, len(claim))
+		for i := range claim {
+			texts[i] = claimText(claim[i])
 		}
-		raw, _ := json.Marshal(claim)
-		return string(raw)
+		return "[" + strings.Join(texts, " ") + "]"
 	}
-	texts := make([]string, len(list))
-	for i := range list {
-		texts[i] = claimText(list[i])
-	}
-	return "[" + strings.Join(texts, " ") + "]"
+	raw, _ := json.Marshal(claim)
+	return string(raw)
 }
 
 // admit lets a request in: verified is what the function gets of its token.

@@ -400,7 +400,7 @@ func TestTryAsync(t *testing.T) {
 // TestChaos repeats each failed request until it succeeds. Requests are hit both before and after
 // their effect, and as often as the rate says.
 func TestChaos(t *testing.T) {
-	s := serve(t, Config{Chaos: KillRandomly(0.5, 7)}, template.Function{Reserved: -1})
+	s := serve(t, Config{Kill: 0.5, Seed: 7}, template.Function{Reserved: -1})
 	path := filepath.Join(t.TempDir(), "effects")
 	const n = 40
 	failures, withEffect := 0, 0
@@ -425,7 +425,7 @@ func TestChaos(t *testing.T) {
 
 // TestChaosAlways kills each request, wherever it was aimed: no answer gets through.
 func TestChaosAlways(t *testing.T) {
-	s := serve(t, Config{Chaos: KillRandomly(1, 7)}, template.Function{Reserved: -1})
+	s := serve(t, Config{Kill: 1, Seed: 7}, template.Function{Reserved: -1})
 	for range 12 {
 		r := invoke(t, s, `{}`)
 		check.That(t, r.FunctionError != "", "an answer got through: %s", r.Payload)

@@ -38,9 +38,6 @@ type Config struct {
 	// LogDir takes a file of log lines for each function, NAME.log; none are written where it is
 	// empty.
 	LogDir string
-	// BuildDir takes the built functions; where empty, .build/localstack in the root of the Go
-	// module that holds their source.
-	BuildDir string
 	// Zips is a folder with the zips of a release, as they are named there: the project's own
 	// functions are taken from them. Empty for none.
 	Zips string

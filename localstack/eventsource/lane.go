@@ -61,22 +61,17 @@ type lane struct {
 }
 
 // add takes a record that was read at this time.
+//
+// "The next batching window begins as soon as the previous function invocation completes" ("Batching
+// behavior", invocation-eventsourcemapping.html). Open on AWS's pages: what happens when one ends
+// without a record. Here the next record begins a new one.
 func (l *lane) add(r *record, now time.Time) {
-	if len(l.pending) == 0 && l.windowOver(now) {
+	over := len(l.work) == 0 && now.Sub(l.windowStart) >= l.mapping.Window
+	if len(l.pending) == 0 && over {
 		l.windowStart = now
 	}
 	l.pending = append(l.pending, r)
 	l.bytes += len(r.json) + 1
-}
-
-// windowOver reports whether a new window starts with the first record that comes: nothing is in
-// work, and the last window is over.
-//
-// "Batching behavior" (invocation-eventsourcemapping.html): "the next batching window begins as
-// soon as the previous function invocation completes". Open on AWS's pages: what happens when it
-// ends without a record. Here the next record begins a new one.
-func (l *lane) windowOver(now time.Time) bool {
-	return len(l.work) == 0 && now.Sub(l.windowStart) >= l.mapping.Window
 }
 
 // size is the number of records that were added and are not dealt with.
@@ -194,18 +189,14 @@ type outcome struct {
 // finish takes the outcome of the batch that next returned. It returns how many records were
 // accepted for the first time, and how many chaos puts back to be delivered again.
 //
-// "Retain discarded records for a DynamoDB event source in Lambda" (services-dynamodb-errors.html):
-// a batch that could not be given to the function is retried until its records are too old and does
-// not use up retries; a function error does. Splitting a batch does not use up retries either.
-//
-// "Configuring partial batch response with DynamoDB and Lambda"
-// (services-ddb-batchfailurereporting.html): with ReportBatchItemFailures the records before the
-// failed one are done and the rest is retried; with BisectBatchOnFunctionError in addition that is
-// where the batch is split. Open on AWS's pages: whether progress gives the rest a fresh count of
-// retries. It does here, as a recording of AWS's behaviour shows (a batch of three with its last
-// record failing, 3 retries: that record was delivered 5 times and the message said 4 invocations).
-// Also open: BisectBatch… with the first record of a batch reported. The batch is halved here,
-// since nothing else would separate the bad record from the good ones behind it.
+// A function error uses up retries; an invocation that was not begun, or a split, does not
+// (services-dynamodb-errors.html). With ReportBatchItemFailures the records before the failed one
+// are done and the rest is retried; with BisectBatchOnFunctionError in addition the batch is split
+// there (services-ddb-batchfailurereporting.html). Open on AWS's pages: progress gives the rest a
+// fresh count of retries here, as a recording of AWS's behaviour shows (a batch of three with its
+// last record failing, 3 retries: that record was delivered 5 times and the message said 4
+// invocations). A batch whose first record is reported is halved: nothing else would separate it
+// from the good ones behind it.
 func (l *lane) finish(b *batch, o outcome, now time.Time) (delivered, repeated int) {
 	l.busy = false
 	if !o.reached {

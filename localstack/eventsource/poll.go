@@ -106,9 +106,8 @@ func (s *shardReader) takePoll(p poll, now time.Time) {
 
 // takePollError decides how to go on after an error.
 //
-// An iterator expires after 15 minutes ("GetShardIterator", API_streams_GetShardIterator.html); the
-// next one begins behind the record read last. Each poll brings a fresh iterator, so this needs a
-// shard that was not polled for that long. Where the records behind it are trimmed, or, on DynamoDB
+// An iterator that was not used for 15 minutes has expired (API_streams_GetShardIterator.html); the
+// next one begins behind the record read last. Where the records there are trimmed, or, on DynamoDB
 // Local, LATEST is asked of an empty shard, reading goes on at the oldest record there is. A shard
 // that is gone has nothing more to read.
 func (s *shardReader) takePollError(err error, now time.Time) {

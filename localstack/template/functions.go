@@ -3,6 +3,7 @@ package template
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -235,23 +236,22 @@ func filters(p *props) (patterns []string) {
 	return patterns
 }
 
-// invokeConfig is an AWS::Lambda::EventInvokeConfig, kept until its function is known.
-type invokeConfig struct {
-	path     string
-	function string
-	async    Async
-}
-
 func (r *reader) invokeConfig(_, _ string, p *props) {
 	p.ignore("Qualifier")
-	r.invokes = append(r.invokes, invokeConfig{
-		path: p.path, function: functionOf(p, "FunctionName"),
-		async: Async{
-			Retries: p.integer("MaximumRetryAttempts", 2, 0, 2),
-			MaxAge: time.Duration(p.integer("MaximumEventAgeInSeconds", 21_600, 60,
-				21_600)) * time.Second,
-			OnFailure: failureQueue(p),
-		},
+	function := functionOf(p, "FunctionName")
+	async := Async{
+		Retries: p.integer("MaximumRetryAttempts", 2, 0, 2),
+		MaxAge: time.Duration(p.integer("MaximumEventAgeInSeconds", 21_600, 60,
+			21_600)) * time.Second,
+		OnFailure: failureQueue(p),
+	}
+	r.links = append(r.links, func() {
+		i := slices.IndexFunc(r.template.Functions, func(f Function) bool { return f.Name == function })
+		if i < 0 {
+			p.bad("FunctionName", "function %q is not in the template", function)
+			return
+		}
+		r.template.Functions[i].Async = async
 	})
 }
 

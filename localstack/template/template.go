@@ -85,10 +85,8 @@ type reader struct {
 
 	integrations map[string]integration   // by logical id
 	authorizers  map[string]jwtAuthorizer // by logical id
-	routes       []rawRoute
-	stages       []rawStage
 	permissions  []permission
-	invokes      []invokeConfig
+	links        []func() // join what refers to each other, once all is read
 }
 
 // A typeReader reads one resource of its type.

@@ -82,9 +82,11 @@ func (s *Stack) read(ctx context.Context) error {
 	if s.templates, err = parse(s.config); err != nil {
 		return err
 	}
-	if s.doors, err = openDoors(s.config.Port); err != nil {
+	main, err := openDoor(s.config.Port)
+	if err != nil {
 		return err
 	}
+	s.doors = &doors{main: main, others: map[string]*door{}}
 	s.closers = append(s.closers, s.doors.close)
 	if s.config.Services {
 		if err := s.startServices(ctx); err != nil {

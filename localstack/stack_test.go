@@ -163,7 +163,8 @@ func TestOutsideTheClone(t *testing.T) {
 
 // TestLogsAfter: who asks for what is behind the lines that it has gets each once.
 func TestLogsAfter(t *testing.T) {
-	l := check.Get(newLogs("", nil))
+	l := check.Get(newLogs("", []*loaded{{Template: &template.Template{
+		Functions: []template.Function{{Name: "f"}}}}}))
 	l.add("f", "one\ntwo")
 	lines, count := l.tail("f", 10, 0)
 	l.add("f", "three")

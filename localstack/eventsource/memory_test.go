@@ -206,13 +206,11 @@ type received struct {
 	} `json:"dynamodb"`
 }
 
-func (r received) key() string { return r.Dynamodb.Keys["id"].S }
-
 // function is a test's Lambda function: it keeps what it was given.
 type function struct {
-	t      testing.TB
-	mu     sync.Mutex
-	events [][]received
+	t   testing.TB
+	mu  sync.Mutex
+	got []string // the keys of what was delivered, in order
 	// answer may be nil: accept everything.
 	answer func(records []received) (response, functionError string, err error)
 }
@@ -221,7 +219,9 @@ func (f *function) invoke(_ context.Context, payload []byte) ([]byte, string, er
 	var event struct{ Records []received }
 	check.Is(f.t, json.Unmarshal(payload, &event), nil)
 	f.mu.Lock()
-	f.events = append(f.events, event.Records)
+	for _, r := range event.Records {
+		f.got = append(f.got, r.Dynamodb.Keys["id"].S)
+	}
 	f.mu.Unlock()
 	if f.answer == nil {
 		return nil, "", nil
@@ -230,15 +230,8 @@ func (f *function) invoke(_ context.Context, payload []byte) ([]byte, string, er
 	return []byte(response), functionError, err
 }
 
-// keys lists what was delivered, in order.
 func (f *function) keys() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var keys []string
-	for _, records := range f.events {
-		for _, r := range records {
-			keys = append(keys, r.key())
-		}
-	}
-	return keys
+	return slices.Clone(f.got)
 }

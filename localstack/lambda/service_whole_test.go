@@ -52,24 +52,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// logs collects the lines of functions.
-type logs struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (l *logs) add(_, line string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(l.lines, line)
-}
-
-func (l *logs) all() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.lines)
-}
-
 func serve(t *testing.T, c Config, f template.Function) *Service {
 	t.Helper()
 	s := New(c)
@@ -234,11 +216,11 @@ func TestRefused(t *testing.T) {
 // TestLogs has every line of a request in the log before its answer is there, and the last 4 KB of
 // it in the tail.
 func TestLogs(t *testing.T) {
-	var l logs
-	s := serve(t, Config{Log: l.add}, template.Function{Reserved: -1})
+	var lines []string
+	s := serve(t, Config{Log: func(_, line string) { lines = append(lines, line) }},
+		template.Function{Reserved: -1})
 	const n = 5000
 	r := invoke(t, s, fmt.Sprintf(`{"do":"log","n":%d}`, n))
-	lines := l.all()
 	check.Need(t, len(lines) == n+1 && lines[0] == "line 0" && lines[n] == "end",
 		"%d lines, from %q to %q; want %d", len(lines), lines[0], lines[len(lines)-1], n+1)
 	if len(r.LogTail) != tailLimit || !strings.HasSuffix(string(r.LogTail), "line 4999\nend\n") {

@@ -168,12 +168,7 @@ func onlySinks(t *testing.T) string {
 // everything has the functions do all that they can, with the tables.
 func everything(t *testing.T, s *Stack, tables *recorder) {
 	t.Helper()
-	call := func(method, path, body string) map[string]any {
-		t.Helper()
-		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
-		check.That(t, status < 300, "%s %s %s: %d %v", method, path, body, status, answer)
-		return answer
-	}
+	call := caller(t, s)
 	put := func(queue string, seq int) {
 		t.Helper()
 		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":%d,"body":%d}`, queue, seq, seq))

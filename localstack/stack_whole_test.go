@@ -62,6 +62,16 @@ func fetch[T any](t *testing.T, method, url, body string) (status int, value T) 
 	return status, value
 }
 
+// caller asks a stack for what has to be answered with success.
+func caller(t *testing.T, s *Stack) func(method, path, body string) map[string]any {
+	return func(method, path, body string) map[string]any {
+		t.Helper()
+		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
+		check.Need(t, status < 300, "%s %s %s: %d %v", method, path, body, status, answer)
+		return answer
+	}
+}
+
 // database is a client of the stack's tables.
 func database(t *testing.T, s *Stack) *dynamodb.Client {
 	t.Helper()
@@ -284,16 +294,15 @@ func TestServices(t *testing.T) {
 
 func TestRunErrors(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	function := `"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "provided.al2023"}}`
-	write("go.mod", "module example.com/user\n\ngo 1.26\n")
-	check.OK(t, os.Mkdir(filepath.Join(dir, "f"), 0o755))
-	write("f/main.go", "package main\n\nfunc main() { does not compile }\n")
-	broken := write("broken.json", `{"Resources": {`+function+`}}`)
+	const function = `{"Resources": {"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "provided.al2023"}}}}`
+	write(t, dir, map[string]string{
+		"go.mod":    "module example.com/user\n\ngo 1.26\n",
+		"f/main.go": "package main\n\nfunc main() { does not compile }\n", "broken.json": function,
+		"folder.json":   strings.Replace(function, `"f"`, `"g"`, 1),
+		"url.json":      `{"Resources": {"U": {"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE", "TargetFunctionArn": "nobody"}}}}`,
+		"schedule.json": `{"Resources": {"S": {"Type": "AWS::Events::Rule", "Properties": {"ScheduleExpression": "now", "Targets": [{"Arn": "nobody"}]}}}}`,
+	})
+	file := func(name string) Config { return Config{Templates: []string{filepath.Join(dir, name)}} }
 	cases := []struct {
 		name   string
 		config Config
@@ -306,22 +315,10 @@ func TestRunErrors(t *testing.T) {
 		{"unknown parameter", Config{Templates: shop, Parameters: map[string]string{"Greting": "x"}}, "parameter Greting"},
 		{"unknown function in Env", Config{Templates: shop, Env: map[string]string{"Ecko.X": "1"}}, "function Ecko"},
 		{"missing export", Config{Templates: shop[:1]}, `exports, "shop-stream"`},
-		{"does not compile", Config{Templates: []string{broken}}, "build ./f"},
-		{
-			"missing folder",
-			Config{Templates: []string{write("folder.json", strings.Replace(`{"Resources": {`+function+`}}`, `"f"`, `"g"`, 1))}},
-			"Resources.F, metadata streamsort:source, folder g",
-		},
-		{
-			"function elsewhere",
-			Config{Templates: []string{write("url.json", `{"Resources": {"U": {"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE", "TargetFunctionArn": "nobody"}}}}`)}},
-			`Resources.U, "nobody"`,
-		},
-		{
-			"schedule",
-			Config{Templates: []string{write("schedule.json", `{"Resources": {"S": {"Type": "AWS::Events::Rule", "Properties": {"ScheduleExpression": "now", "Targets": [{"Arn": "nobody"}]}}}}`)}},
-			"Arn, function",
-		},
+		{"does not compile", file("broken.json"), "build ./f"},
+		{"missing folder", file("folder.json"), "Resources.F, metadata streamsort:source, folder g"},
+		{"function elsewhere", file("url.json"), `Resources.U, "nobody"`},
+		{"schedule", file("schedule.json"), "Arn, function"},
 		{"kill rate", Config{Templates: shop, Chaos: Chaos{Kill: 2}}, "Chaos.Kill, 0, 1, 2"},
 		{"duplicates", Config{Templates: shop, Chaos: Chaos{Duplicate: 2}}, "Chaos.Duplicate"},
 		{"server", Config{Templates: shop, Server: "oracle"}, "oracle"},

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -195,22 +194,15 @@ func TestStream(t *testing.T) {
 }
 
 func testStream(t *testing.T, s *Stack) {
-	var mu sync.Mutex
 	seen := map[string]int{}
-	cancel := s.Subscribe(func(l Line) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[l.LogicalID+" "+l.Text]++
-	})
-	defer cancel()
+	cancel := s.Subscribe(func(l Line) { seen[l.LogicalID+" "+l.Text]++ })
 	put(t, s, "a", "poison", "b", "c")
 	await.True(t, "the failure", func() bool { return len(s.Failures()) == 1 })
 	idle(t, s)
-	mu.Lock()
+	cancel()
 	for _, id := range []string{"a", "b", "c"} {
 		check.Is(t, seen["Tally INSERT "+id], 1, id)
 	}
-	mu.Unlock()
 
 	type failure struct {
 		Queue   string

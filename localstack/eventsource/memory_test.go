@@ -199,8 +199,7 @@ func (m *memoryStream) GetRecords(ctx context.Context, in *dynamodbstreams.GetRe
 
 // received is a record as a function sees it.
 type received struct {
-	EventName string `json:"eventName"`
-	Dynamodb  struct {
+	Dynamodb struct {
 		Keys           map[string]struct{ S string }
 		SequenceNumber string
 	} `json:"dynamodb"`

@@ -23,8 +23,7 @@ const (
 type poll struct {
 	began   time.Time
 	records []types.Record
-	next    string // next iterator; after an error the one to try again with
-	end     bool   // the shard has no more records
+	next    string // next iterator, "" at the shard's end; after an error the one to try again with
 	err     error
 }
 
@@ -69,8 +68,7 @@ func (s *shardReader) poll(ctx context.Context, iterator string, position types.
 	if err != nil {
 		return poll{next: iterator, err: err}
 	}
-	next := aws.ToString(out.NextShardIterator)
-	return poll{records: out.Records, next: next, end: next == ""}
+	return poll{records: out.Records, next: aws.ToString(out.NextShardIterator)}
 }
 
 // takePoll takes the result of a poll: the records go to their lanes. The next poll follows at once
@@ -86,7 +84,7 @@ func (s *shardReader) takePoll(p poll, now time.Time) {
 	for _, r := range p.records {
 		s.takeRecord(r, now)
 	}
-	if p.end {
+	if p.next == "" {
 		s.close()
 	}
 	switch {

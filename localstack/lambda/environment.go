@@ -19,8 +19,7 @@ type environment struct {
 	server   *http.Server
 	polls    chan poll    // the runtime asks for work
 	answers  chan *answer // the runtime has an answer, or its initialisation failed
-	closed   chan struct{}
-	poll     poll // the runtime's open question, nil while it works or is dead
+	poll     poll         // the runtime's open question, nil while it works or is dead
 
 	mu      sync.Mutex
 	current *invocation // what the runtime may answer now
@@ -38,7 +37,7 @@ func newEnvironment(f *function) (*environment, error) {
 	}
 	e := &environment{
 		function: f,
-		polls:    make(chan poll), answers: make(chan *answer, 1), closed: make(chan struct{}),
+		polls:    make(chan poll), answers: make(chan *answer, 1),
 	}
 	stream := time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + rand.Text()
 	api := listener.Addr().String()
@@ -57,7 +56,6 @@ func newEnvironment(f *function) (*environment, error) {
 
 // close kills the process and waits until nothing of the environment is left.
 func (e *environment) close() {
-	close(e.closed)
 	e.process.kill()
 	_ = e.server.Close()
 }

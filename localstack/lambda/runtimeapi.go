@@ -26,16 +26,13 @@ func (e *environment) next(w http.ResponseWriter, r *http.Request) {
 	p := make(poll, 1)
 	select {
 	case e.polls <- p:
-	case <-r.Context().Done():
-		return
-	case <-e.closed:
+	case <-r.Context().Done(): // also where the environment is closed
 		return
 	}
 	select {
 	case inv := <-p:
 		writeInvocation(w, inv)
 	case <-r.Context().Done():
-	case <-e.closed:
 	}
 }
 

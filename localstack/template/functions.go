@@ -94,7 +94,7 @@ func (r *reader) function(id, physical string, p *props) {
 		LogicalID: id, Name: physical,
 		Handler:  p.text("Handler", "bootstrap"),
 		MemoryMB: p.integer("MemorySize", 128, 128, 10240),
-		Timeout:  time.Duration(p.integer("Timeout", 3, 1, 900)) * time.Second,
+		Timeout:  p.seconds("Timeout", 3, 1, 900),
 		Reserved: p.integer("ReservedConcurrentExecutions", -1, 0, 1_000_000),
 		Async:    Async{Retries: 2, MaxAge: 6 * time.Hour},
 	}
@@ -189,12 +189,11 @@ func (r *reader) mapping(id, _ string, p *props) {
 		Enabled:          p.boolean("Enabled", true),
 		StartingPosition: p.oneOf("StartingPosition", "", "TRIM_HORIZON", "LATEST"),
 		BatchSize:        p.integer("BatchSize", 100, 1, 10_000),
-		Window: time.Duration(p.integer("MaximumBatchingWindowInSeconds", 0,
-			0, 300)) * time.Second,
-		MaxRetries:      p.integer("MaximumRetryAttempts", -1, -1, 10_000),
-		Parallelization: p.integer("ParallelizationFactor", 1, 1, 10),
-		Bisect:          p.boolean("BisectBatchOnFunctionError", false),
-		OnFailure:       failureQueue(p),
+		Window:           p.seconds("MaximumBatchingWindowInSeconds", 0, 0, 300),
+		MaxRetries:       p.integer("MaximumRetryAttempts", -1, -1, 10_000),
+		Parallelization:  p.integer("ParallelizationFactor", 1, 1, 10),
+		Bisect:           p.boolean("BisectBatchOnFunctionError", false),
+		OnFailure:        failureQueue(p),
 	}
 	m.MaxRecordAge = -1
 	if age := p.integer("MaximumRecordAgeInSeconds", -1, -1, 604_800); age >= 0 {
@@ -240,9 +239,8 @@ func (r *reader) invokeConfig(_, _ string, p *props) {
 	p.ignore("Qualifier")
 	function := functionOf(p, "FunctionName")
 	async := Async{
-		Retries: p.integer("MaximumRetryAttempts", 2, 0, 2),
-		MaxAge: time.Duration(p.integer("MaximumEventAgeInSeconds", 21_600, 60,
-			21_600)) * time.Second,
+		Retries:   p.integer("MaximumRetryAttempts", 2, 0, 2),
+		MaxAge:    p.seconds("MaximumEventAgeInSeconds", 21_600, 60, 21_600),
 		OnFailure: failureQueue(p),
 	}
 	r.links = append(r.links, func() {

@@ -32,14 +32,12 @@ func (r *reader) queue(id, physical string, p *props) {
 		"ReceiveMessageWaitTimeSeconds", "RedriveAllowPolicy", "RedrivePolicy",
 		"SqsManagedSseEnabled", "Tags",
 	)
-	second := func(name string, otherwise, low, high int) time.Duration {
-		return time.Duration(p.integer(name, otherwise, low, high)) * time.Second
-	}
 	r.template.Queues = append(r.template.Queues, Queue{
 		LogicalID: id, Name: physical,
-		Delay: second("DelaySeconds", 0, 0, 900), Visibility: second("VisibilityTimeout", 30, 0, 43_200),
-		Retention: second("MessageRetentionPeriod", 345_600, 60, 1_209_600),
-		Fifo:      p.boolean("FifoQueue", false),
+		Delay:      p.seconds("DelaySeconds", 0, 0, 900),
+		Visibility: p.seconds("VisibilityTimeout", 30, 0, 43_200),
+		Retention:  p.seconds("MessageRetentionPeriod", 345_600, 60, 1_209_600),
+		Fifo:       p.boolean("FifoQueue", false),
 	})
 }
 

@@ -103,7 +103,7 @@ func (l *logs) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, log := range l.functions {
-		_ = log.file.Close() // an error where there is none
+		_ = log.file.Close() // an error where it has no file
 		log.file = nil
 	}
 }

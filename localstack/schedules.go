@@ -42,7 +42,7 @@ func (s *Stack) runSchedule(ctx context.Context, t template.Schedule) {
 	}
 }
 
-// scheduled is a scheduled invocation. Its payload is the target's Input where there is one, else an
+// scheduled is a scheduled invocation. Its payload is the target's Input where it has one, else an
 // event ("Events from AWS services", Amazon EventBridge User Guide).
 func scheduled(
 	t template.Schedule, source string, target template.Target, at time.Time,

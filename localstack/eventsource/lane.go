@@ -62,9 +62,9 @@ type lane struct {
 
 // add takes a record that was read at this time.
 //
-// "The next batching window begins as soon as the previous function invocation completes" ("Batching
-// behavior", invocation-eventsourcemapping.html). Open on AWS's pages: what happens when one ends
-// without a record. Here the next record begins a new one.
+// "The next batching window begins as soon as the previous function invocation completes"
+// (invocation-eventsourcemapping.html). Open on AWS's pages: what happens when one ends without a
+// record. Here the next record begins a new one.
 func (l *lane) add(r *record, now time.Time) {
 	over := len(l.work) == 0 && now.Sub(l.windowStart) >= l.mapping.Window
 	if len(l.pending) == 0 && over {

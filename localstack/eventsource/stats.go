@@ -39,7 +39,7 @@ type Stats struct {
 	Polls int64
 }
 
-// board is what the goroutines of a runner write down for Stats and Idle, which may be called at any
+// board is what the goroutines of a runner write down for Stats and Idle. Both may be called at any
 // time.
 type board struct {
 	mu     sync.Mutex

@@ -113,9 +113,10 @@ func (e *environment) run(inv *invocation) answer {
 	return *got
 }
 
-// await waits for the answer, until the time is over; the environment ends with a final one. Where
-// killed is not nil, the process is killed when it says so, and at the latest when it has answered.
-func (e *environment) await(inv *invocation, over, killed <-chan time.Time) (a *answer, final bool) {
+// await waits for the answer, until the time is over, and reports whether it is a final one, with
+// which the environment ends. Where killed is not nil, the process is killed when it says so, or
+// else when it has answered.
+func (e *environment) await(inv *invocation, over, killed <-chan time.Time) (*answer, bool) {
 	for {
 		select {
 		case a := <-e.answers:

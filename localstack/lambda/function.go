@@ -172,9 +172,9 @@ func (f *function) start(inv *invocation) (*environment, *answer, []byte) {
 	return e, nil, nil
 }
 
-// plan decides whether Kill hits a request. A third of those that are hit dies as it begins, a third
-// at a moment within the function's usual time, and a third when the answer is there. Nil is of one
-// that is not hit.
+// plan decides whether Kill hits a request; nil is of one that it does not. A third of those that
+// are hit dies as it begins, a third at a moment within the function's usual time, and a third when
+// the answer is there.
 func (f *function) plan() <-chan time.Time {
 	s := f.service
 	if s.config.Kill == 0 {

@@ -49,16 +49,17 @@ type Config struct {
 	Log func(function, line string)
 	// Unreserved is the most environments of a function without reserved concurrency; 16 where zero.
 	Unreserved int
-	// Kill is the probability, from 0 to 1, that the process of a request is killed while it works, as
-	// by a machine that fails: before the request had an effect, between two, or when all is done and
-	// only the answer is missing. The caller gets what Lambda gives when a runtime dies. Seed fixes
-	// which requests are hit and where each is aimed; what one has done by then depends on the machine.
+	// Kill is the probability, from 0 to 1, that a request's process is killed while it works, as by a
+	// machine that fails: before the request had an effect, between two, or when all is done and only
+	// the answer is missing. The caller gets what Lambda gives when a runtime dies. Seed fixes which
+	// requests are hit and where each is aimed; what one has done by then depends on the machine.
 	Kill float64
 	Seed uint64
 	// OnFailure takes what became of an asynchronous request that was given up on, as Lambda writes
 	// it to an on-failure destination.
 	OnFailure func(destination string, message []byte)
-	// OnError gets each response with a FunctionError, but for those whose process Kill has ended. It may be called from several goroutines at once.
+	// OnError gets each response with a FunctionError, but for those whose process Kill has ended. It
+	// may be called from several goroutines at once.
 	OnError func(function string, response Response)
 	// AsyncRetry is what an asynchronous request that failed waits for its second attempt, and half
 	// of what it waits for its third; a minute where zero, as on AWS.

@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,17 +20,15 @@ import (
 
 // startServer starts the DynamoDB server, or finds the one that runs.
 func startServer(ctx context.Context, config Config) (*localdb.Server, error) {
-	kind := localdb.Kind(config.Server)
-	switch {
-	case strings.Contains(config.Server, "://"):
+	kind, atURL := localdb.Kind(config.Server), strings.Contains(config.Server, "://")
+	if atURL {
 		kind = localdb.Given
-	case kind == "":
-		kind = localdb.Choose()
 	}
+	kind = cmp.Or(kind, localdb.Choose())
 	switch {
 	case kind == localdb.Given && config.Data != "":
 		return nil, errors.New("config.Data: a server that others run keeps its data itself")
-	case strings.Contains(config.Server, "://"):
+	case atURL:
 		return &localdb.Server{Kind: kind, Endpoint: config.Server}, nil
 	}
 	if err := localdb.Install(ctx, kind, func(what string) { config.Logger.Info(what) }); err != nil {

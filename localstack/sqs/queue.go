@@ -98,7 +98,6 @@ func (q *Queue) send(body string, delay time.Duration) string {
 	for range copies {
 		q.add(m)
 	}
-	q.signal()
 	return m.id
 }
 
@@ -108,9 +107,6 @@ func (q *Queue) add(m message) {
 		return cmp.Or(other.visible.Compare(at), -1)
 	})
 	q.waiting = slices.Insert(q.waiting, i, m)
-}
-
-func (q *Queue) signal() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
@@ -206,7 +202,6 @@ func (q *Queue) hand(ctx context.Context, batch []message) {
 		m.visible = begun.Add(q.config.Queue.Visibility)
 		q.add(m)
 	}
-	q.signal()
 }
 
 // event is what Lambda calls a function with.

@@ -39,8 +39,8 @@ type program struct {
 
 // program is where a source is built. Packages whose folders lie side by side are built by one run,
 // which names each program after its folder.
-func (s source) program(buildDir string) (program, error) {
-	buildDir, err := s.buildDir(buildDir)
+func (s source) program() (program, error) {
+	buildDir, err := s.buildDir()
 	if err != nil {
 		return program{}, err
 	}
@@ -60,10 +60,8 @@ func (s source) program(buildDir string) (program, error) {
 
 // buildDir is the folder of what is built in the source's module. In modules of others, nothing is
 // written: it is in the user's cache.
-func (s source) buildDir(given string) (string, error) {
+func (s source) buildDir() (string, error) {
 	switch {
-	case given != "":
-		return filepath.Abs(given)
 	case s.version != "":
 		return cache.Folder(filepath.Join("build", s.version))
 	case s.module == ownModule:
@@ -135,12 +133,10 @@ func programOf(templatePath string, f template.Function, config Config) (program
 	if own && config.Zips != "" {
 		return zippedProgram(config.Zips, f.Source)
 	}
-	s, found, err := find(templatePath, f)
-	if err != nil {
+	if found, err := find(templatePath, f); err != nil {
 		return program{}, err
-	}
-	if found {
-		return s.program(config.BuildDir)
+	} else if found != nil {
+		return found.program()
 	}
 	p, err := assetProgram(templatePath, f)
 	if !own || !errors.Is(err, errNoAsset) {
@@ -150,7 +146,7 @@ func programOf(templatePath string, f template.Function, config Config) (program
 		return program{}, fmt.Errorf("%s: no Go module above the template has it, and this program has no version by which to fetch it: "+
 			"put the template into the project's folder, or give the zips of a release (--zips)", f.Source)
 	}
-	return source{module: ownModule, pkg: f.Source, version: config.Version}.program(config.BuildDir)
+	return source{module: ownModule, pkg: f.Source, version: config.Version}.program()
 }
 
 // releasedZip is the object that a release's template has a function's code from.

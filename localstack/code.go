@@ -1,8 +1,11 @@
 package localstack
 
 import (
+	"archive/zip"
 	"cmp"
+	"crypto/sha256"
 	"debug/elf"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +20,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/streamsort/streamsort/internal/dev/cache"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -38,26 +42,27 @@ const (
 // find finds what a function is built from: a folder, absolute or below one that the template is
 // in, or an import path of the nearest module above the template that has it, or names it as a
 // tool.
-func find(templatePath string, f template.Function) (found source, ok bool, err error) {
+func find(templatePath string, f template.Function) (found *source, err error) {
 	if f.Source == "" {
-		return source{}, false, nil
+		return nil, nil
 	}
 	if filepath.IsAbs(f.Source) {
 		return inFolder(filepath.Clean(f.Source))
 	}
 	for dir := range upwards(filepath.Dir(templatePath)) {
-		if found, ok, err = inFolder(filepath.Join(dir, filepath.FromSlash(f.Source))); ok || err != nil {
-			return found, ok, err
+		found, err = inFolder(filepath.Join(dir, filepath.FromSlash(f.Source)))
+		if found != nil || err != nil {
+			return found, err
 		}
 		module, err := readModule(dir)
 		if err != nil {
-			return source{}, false, err
+			return nil, err
 		}
 		if module != nil && builds(module, f.Source) {
-			return source{root: dir, module: module.Module.Mod.Path, pkg: f.Source}, true, nil
+			return &source{root: dir, module: module.Module.Mod.Path, pkg: f.Source}, nil
 		}
 	}
-	return source{}, false, nil
+	return nil, nil
 }
 
 // upwards are a folder and those above it.
@@ -70,22 +75,23 @@ func upwards(dir string) iter.Seq[string] {
 }
 
 // inFolder is the source in a folder, if there is one in a module.
-func inFolder(folder string) (found source, ok bool, err error) {
+func inFolder(folder string) (found *source, err error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return source{}, false, nil
+		return nil, nil
 	}
 	for dir := range upwards(folder) {
 		module, err := readModule(dir)
-		if err != nil {
-			return source{}, false, err
+		if module != nil && err == nil {
+			var relative string
+			relative, err = filepath.Rel(dir, folder)
+			found = &source{root: dir, module: module.Module.Mod.Path,
+				pkg: "./" + filepath.ToSlash(relative)}
 		}
-		if module != nil {
-			relative, err := filepath.Rel(dir, folder)
-			pkg := "./" + filepath.ToSlash(relative)
-			return source{root: dir, module: module.Module.Mod.Path, pkg: pkg}, err == nil, err
+		if found != nil || err != nil {
+			return found, err
 		}
 	}
-	return source{}, false, nil
+	return nil, nil
 }
 
 // readModule reads the go.mod of a folder; nil where it has no such file.
@@ -188,4 +194,63 @@ func checkProgram(path string) error {
 		path,
 		cmp.Or(map[elf.Machine]string{elf.EM_X86_64: "x86_64", elf.EM_AARCH64: "arm64"}[file.Machine],
 			file.Machine.String()), runtime.GOOS, runtime.GOARCH, template.SourceKey)
+}
+
+// unzip unpacks a zip of code into the user's cache and returns the folder, which is named by what
+// is in it: what is there is whole.
+func unzip(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
+	if err != nil {
+		return "", err
+	}
+	folder, err := cache.Folder(filepath.Join("zips", hex.EncodeToString(sum.Sum(nil))))
+	if err != nil {
+		return "", err
+	}
+	return folder, cache.Make(folder, folder, func(half string) error {
+		reader, err := zip.NewReader(file, size)
+		if err == nil {
+			err = extract(reader, half)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	})
+}
+
+// extract writes the files of a zip into a folder, and none outside of it.
+func extract(from *zip.Reader, folder string) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for _, entry := range from.File {
+		if entry.FileInfo().IsDir() {
+			continue
+		}
+		name := filepath.FromSlash(entry.Name)
+		in, err := entry.Open()
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(in)
+		if err = errors.Join(err, in.Close()); err == nil {
+			err = root.MkdirAll(filepath.Dir(name), 0o755)
+		}
+		if err == nil {
+			err = root.WriteFile(name, text, entry.Mode().Perm())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -19,18 +19,6 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// write writes files, by their paths, into a folder.
-func write(t *testing.T, folder string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(folder, name)
-		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		// At once, for who watches the folder.
-		check.OK(t, os.WriteFile(path+".new", []byte(text), 0o700))
-		check.OK(t, os.Rename(path+".new", path))
-	}
-}
-
 // ownCache gives the test a cache folder of its own, and leaves Go's where it is.
 func ownCache(t *testing.T) {
 	t.Helper()

@@ -38,9 +38,6 @@ type Config struct {
 	// LogDir takes a file of log lines for each function, NAME.log; none are written where it is
 	// empty.
 	LogDir string
-	// BuildDir takes the built functions; where empty, .build/localstack in the root of the Go
-	// module that holds their source.
-	BuildDir string
 	// Zips is a folder with the zips of a release, as they are named there: the project's own
 	// functions are taken from them. Empty for none.
 	Zips string
@@ -97,21 +94,21 @@ func (c Config) withDefaults() Config {
 
 func (c Config) check() error {
 	var errs []error
-	if c.Port < 0 || c.Port > 65535 {
-		errs = append(errs, fmt.Errorf("config.Port must be from 0 to 65535, not %d", c.Port))
-	}
-	if c.Concurrency < 0 {
-		errs = append(errs, fmt.Errorf("config.Concurrency must not be negative, not %d", c.Concurrency))
-	}
-	if c.AsyncRetry < 0 {
-		errs = append(errs, fmt.Errorf("config.AsyncRetry must not be negative, not %s", c.AsyncRetry))
-	}
-	if !(c.Chaos.Kill >= 0 && c.Chaos.Kill <= 1) {
-		errs = append(errs, fmt.Errorf("config.Chaos.Kill must be from 0 to 1, not %v", c.Chaos.Kill))
-	}
-	if !(c.Chaos.Duplicate >= 0 && c.Chaos.Duplicate < 1) {
-		errs = append(errs, fmt.Errorf("config.Chaos.Duplicate must be from 0 to below 1, not %v",
-			c.Chaos.Duplicate))
+	for _, field := range []struct {
+		good  bool
+		must  string
+		value any
+	}{
+		{c.Port >= 0 && c.Port <= 65535, "Port must be from 0 to 65535", c.Port},
+		{c.Concurrency >= 0, "Concurrency must not be negative", c.Concurrency},
+		{c.AsyncRetry >= 0, "AsyncRetry must not be negative", c.AsyncRetry},
+		{c.Chaos.Kill >= 0 && c.Chaos.Kill <= 1, "Chaos.Kill must be from 0 to 1", c.Chaos.Kill},
+		{c.Chaos.Duplicate >= 0 && c.Chaos.Duplicate < 1,
+			"Chaos.Duplicate must be from 0 to below 1", c.Chaos.Duplicate},
+	} {
+		if !field.good {
+			errs = append(errs, fmt.Errorf("config.%s, not %v", field.must, field.value))
+		}
 	}
 	stacks := map[string]string{}
 	for _, path := range c.Templates {
@@ -130,17 +127,10 @@ func stackName(path string) string {
 	return name
 }
 
-// override is one entry of Config.Env.
-type override struct{ function, name, value string } // function is empty for all
-
-func (c Config) overrides() []override {
-	var out []override
-	for key, value := range c.Env {
-		function, name, dotted := strings.Cut(key, ".")
-		if !dotted {
-			function, name = "", key
-		}
-		out = append(out, override{function, name, value})
+// target is the function, empty for all, and the variable that an entry of Config.Env is for.
+func target(key string) (function, name string) {
+	if function, name, dotted := strings.Cut(key, "."); dotted {
+		return function, name
 	}
-	return out
+	return "", key
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/localstack/interpret"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -84,7 +83,7 @@ func (c *Consumer) function(what string) error {
 	case info.IsDir():
 		c.folder, c.runtime = absolute, "provided.al2023"
 		mains, _ := filepath.Glob(filepath.Join(absolute, "*.go"))
-		if _, ok, err := inFolder(absolute); len(mains) == 0 || !ok && err == nil {
+		if found, err := inFolder(absolute); len(mains) == 0 || found == nil && err == nil {
 			return fmt.Errorf("%s is no package of a Go module: it needs a main.go, and a go.mod (`go mod init`) in it or above it", path)
 		}
 		return nil
@@ -96,7 +95,7 @@ func (c *Consumer) function(what string) error {
 	}
 	c.folder, c.runtime = filepath.Dir(absolute), runtimes[ending]
 	c.handler = strings.TrimSuffix(filepath.Base(path), ending) + "." + handler
-	_, _, err = interpret.Command(c.runtime, c.handler)
+	_, _, err = interpreter(c.runtime, c.handler)
 	return err
 }
 
@@ -187,7 +186,7 @@ func (s *Stack) Warm() error {
 			return err
 		}
 		var said struct{ ErrorType, ErrorMessage string }
-		if json.Unmarshal(failed.Payload, &said) == nil && said.ErrorType == interpret.HandlerNotFound {
+		if json.Unmarshal(failed.Payload, &said) == nil && said.ErrorType == handlerNotFound {
 			return fmt.Errorf("consumer %s: %s", c.Name, said.ErrorMessage)
 		}
 	}

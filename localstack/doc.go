@@ -11,7 +11,7 @@
 //     beside the program. Where no module has the package, the function's asset beside the template
 //     runs, as it was built; and without one, this project's own functions are fetched by their
 //     version, or taken from the zips of a release. A function in Python or Node runs from its
-//     folder, or its asset, as it is (package interpret);
+//     folder, or its asset, as it is;
 //   - each event source mapping of a table's stream (package eventsource);
 //   - each HTTP API and function URL, and Lambda's Invoke action, on ports of
 //     this machine (package gateway);

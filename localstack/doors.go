@@ -40,11 +40,6 @@ func openDoor(port int) (*door, error) {
 	}, nil
 }
 
-func openDoors(port int) (*doors, error) {
-	main, err := openDoor(port)
-	return &doors{main: main, others: map[string]*door{}}, err
-}
-
 // endpoint is the URL for an API or function URL. The first API gets the main port; asked again,
 // the answer is the same.
 func (d *doors) endpoint(stack, id, resourceType string) (string, error) {

@@ -16,7 +16,7 @@ const mostLines = 12
 func errorText(r lambda.Response) string {
 	var said struct {
 		ErrorType, ErrorMessage string
-		StackTrace              []frame
+		StackTrace              []any
 	}
 	_ = json.Unmarshal(r.Payload, &said) // a runtime may answer anything
 	lines := []string{fmt.Sprintf("%s: %s", said.ErrorType, said.ErrorMessage)}
@@ -24,7 +24,7 @@ func errorText(r lambda.Response) string {
 		lines[0] = string(r.Payload)
 	}
 	for _, f := range said.StackTrace[:min(len(said.StackTrace), mostLines)] {
-		lines = append(lines, "  at "+string(f))
+		lines = append(lines, "  at "+frame(f))
 	}
 	if said.ErrorType == "Runtime.ExitError" {
 		log := strings.Split(strings.TrimRight(string(r.LogTail), "\n"), "\n")
@@ -37,22 +37,12 @@ func errorText(r lambda.Response) string {
 
 // frame is an entry of a stack trace, as Go's runtime writes it, an object, or as others do, a
 // text.
-type frame string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *frame) UnmarshalJSON(text []byte) error {
-	var entry struct {
-		Path  string
-		Line  int
-		Label string
+func frame(entry any) string {
+	if text, ok := entry.(string); ok {
+		return strings.TrimSpace(text)
 	}
-	if json.Unmarshal(text, (*string)(f)) == nil {
-		*f = frame(strings.TrimSpace(string(*f)))
-		return nil
-	}
-	err := json.Unmarshal(text, &entry)
-	*f = frame(fmt.Sprintf("%s:%d %s", entry.Path, entry.Line, entry.Label))
-	return err
+	at, _ := entry.(map[string]any)
+	return fmt.Sprintf("%v:%v %v", at["path"], at["line"], at["label"])
 }
 
 // fromPanic are the last lines of a log, from where a Go program panicked, if it did.

@@ -3,7 +3,10 @@ package localstack
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/streamsort/streamsort/localstack/lambda"
@@ -16,10 +19,10 @@ func (s *Stack) checkEnv() error {
 		!s.functionNames.known(s.functionNames.find("ProcessFunction")) {
 		return errors.New("consumers: no template has process, which calls them: synthesise it with -c streamsort:consumersFile=FILE")
 	}
-	for _, o := range s.config.overrides() {
-		if o.function != "" && !s.functionNames.known(s.functionNames.find(o.function)) {
-			return fmt.Errorf("environment %s.%s: no template has the function %s",
-				o.function, o.name, o.function)
+	for key := range s.config.Env {
+		function, _ := target(key)
+		if function != "" && !s.functionNames.known(s.functionNames.find(function)) {
+			return fmt.Errorf("environment %s: no template has the function %s", key, function)
 		}
 	}
 	return nil
@@ -56,22 +59,22 @@ func (s *Stack) environment(f template.Function) map[string]string {
 	if s.services != nil {
 		env["AWS_ENDPOINT_URL"] = s.services.Endpoint
 	}
-	if s.hasReadQueues() {
+	reads := func(l *loaded) bool { return len(l.Readers) > 0 }
+	if slices.ContainsFunc(s.templates, reads) {
 		env["AWS_ENDPOINT_URL_SQS"] = s.URL()
 	}
 	for name, value := range f.Env {
 		env[name] = s.withStreams(value)
 	}
-	general, own := map[string]string{}, map[string]string{}
-	for _, o := range s.config.overrides() {
-		switch {
-		case o.function == "":
-			general[o.name] = o.value
-		case s.functionNames.find(o.function) == f.Name:
-			own[o.name] = o.value
+	own := map[string]string{} // before what is for all
+	for key, value := range s.config.Env {
+		switch function, name := target(key); {
+		case function == "":
+			env[name] = value
+		case s.functionNames.find(function) == f.Name:
+			own[name] = value
 		}
 	}
-	maps.Copy(env, general)
 	maps.Copy(env, own)
 	return env
 }
@@ -83,4 +86,23 @@ func (s *Stack) withStreams(value string) string {
 		value = strings.ReplaceAll(value, template.StreamARN(table), stream)
 	}
 	return value
+}
+
+// secretARN is a secret in a file beside a program.
+var secretARN = regexp.MustCompile(`arn:[^":]*:(?:ssm|secretsmanager):([^":]*):([^":]*):[^"\\]*`)
+
+// warnOfSecrets names the secrets that a function cannot have here: the stores of this machine have
+// one region and one account.
+func warnOfSecrets(log *slog.Logger, f template.Function) {
+	for _, file := range slices.Sorted(maps.Keys(f.Files)) {
+		for _, found := range secretARN.FindAllStringSubmatch(f.Files[file], -1) {
+			if found[1] == template.Region && found[2] == template.Account {
+				continue
+			}
+			log.Warn("a secret is not here, so that each delivery of its sender is answered 503: name it arn:aws:"+
+				strings.Split(found[0], ":")[2]+":"+template.Region+":"+template.Account+
+				":… in a file of this machine's own, and put it there",
+				"function", f.Name, "file", file, "secret", found[0])
+		}
+	}
 }

@@ -49,11 +49,8 @@ func parse(config Config) ([]*loaded, error) {
 		all = append(all, own)
 	}
 	for name := range config.Parameters {
-		declared := false
-		for _, l := range all {
-			declared = declared || l.doc.HasParameter(name)
-		}
-		if !declared && len(errs) == 0 {
+		declares := func(l *loaded) bool { return l.doc.HasParameter(name) }
+		if len(errs) == 0 && !slices.ContainsFunc(all, declares) {
 			errs = append(errs, fmt.Errorf("no template has a parameter %s", name))
 		}
 	}
@@ -138,48 +135,48 @@ func (n names) known(name string) bool { return n.logical[name] == name }
 // checkReferences reports functions, tables and queues that a template refers to and that no
 // template of the run has.
 func checkReferences(all []*loaded) error {
-	functions, tables, queues := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	has := map[string]bool{} // by kind and name
 	for _, l := range all {
 		for _, f := range l.Functions {
-			functions[f.Name] = true
+			has["function "+f.Name] = true
 		}
 		for _, t := range l.Tables {
-			tables[t.Name] = true
+			has["table "+t.Name] = true
 		}
 		for _, q := range l.Queues {
-			queues[q.Name] = true
+			has["queue "+q.Name] = true
 		}
 	}
 	var errs []error
-	need := func(kind string, has map[string]bool, name string, l *loaded, by string) {
-		if name != "" && !has[name] {
-			errs = append(errs, fmt.Errorf("%s: Resources.%s: %s %q is in no template of this run", l.path,
-				by, kind, name))
-		}
-	}
 	for _, l := range all {
+		need := func(by, kind, name string) {
+			if name != "" && !has[kind+" "+name] {
+				errs = append(errs, fmt.Errorf("%s: Resources.%s: %s %q is in no template of this run", l.path,
+					by, kind, name))
+			}
+		}
 		for _, m := range l.Mappings {
-			need("function", functions, m.Function, l, m.LogicalID)
-			need("table", tables, m.Table, l, m.LogicalID)
-			need("queue", queues, m.OnFailure, l, m.LogicalID)
+			need(m.LogicalID, "function", m.Function)
+			need(m.LogicalID, "table", m.Table)
+			need(m.LogicalID, "queue", m.OnFailure)
 		}
 		for _, m := range l.Readers {
-			need("function", functions, m.Function, l, m.LogicalID)
+			need(m.LogicalID, "function", m.Function)
 		}
 		for _, f := range l.Functions {
-			need("queue", queues, f.Async.OnFailure, l, f.LogicalID)
+			need(f.LogicalID, "queue", f.Async.OnFailure)
 		}
 		for _, a := range l.APIs {
 			for _, r := range a.Routes {
-				need("function", functions, r.Function, l, a.LogicalID)
+				need(a.LogicalID, "function", r.Function)
 			}
 		}
 		for _, u := range l.URLs {
-			need("function", functions, u.Function, l, u.LogicalID)
+			need(u.LogicalID, "function", u.Function)
 		}
 		for _, s := range l.Schedules {
 			for _, t := range s.Targets {
-				need("function", functions, t.Function, l, s.LogicalID)
+				need(s.LogicalID, "function", t.Function)
 			}
 		}
 	}

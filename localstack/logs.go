@@ -22,35 +22,35 @@ const keptLines = 1000
 // subscribers.
 type logs struct {
 	mu          sync.Mutex
-	logicalIDs  map[string]string // by function
-	files       map[string]*os.File
-	last        map[string][]string
-	count       map[string]int // of the lines that a function has logged
-	subscribers map[int]func(Line)
-	next        int
+	functions   map[string]*functionLog
+	subscribers map[*func(Line)]bool
+}
+
+type functionLog struct {
+	logicalID string
+	file      *os.File // nil where none is written
+	last      []string
+	count     int // of the lines that the function has logged
 }
 
 // newLogs opens a file for each function, in a folder if one is given.
 func newLogs(dir string, all []*loaded) (*logs, error) {
-	l := &logs{
-		logicalIDs: map[string]string{}, files: map[string]*os.File{},
-		last: map[string][]string{}, count: map[string]int{}, subscribers: map[int]func(Line){},
-	}
+	l := &logs{functions: map[string]*functionLog{}, subscribers: map[*func(Line)]bool{}}
 	for _, t := range all {
 		for _, f := range t.Functions {
-			l.logicalIDs[f.Name] = f.LogicalID
+			log := &functionLog{logicalID: f.LogicalID}
+			l.functions[f.Name] = log
 			if dir == "" {
 				continue
 			}
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return nil, err
+			err := os.MkdirAll(dir, 0o755)
+			if err == nil {
+				log.file, err = os.Create(filepath.Join(dir, f.Name+".log"))
 			}
-			file, err := os.Create(filepath.Join(dir, f.Name+".log"))
 			if err != nil {
 				l.close()
 				return nil, err
 			}
-			l.files[f.Name] = file
 		}
 	}
 	return l, nil
@@ -60,21 +60,17 @@ func newLogs(dir string, all []*loaded) (*logs, error) {
 func (l *logs) add(function, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	log := l.functions[function]
 	for line := range strings.SplitSeq(text, "\n") {
-		l.addLine(function, line)
-	}
-}
-
-// addLine adds a line; the lock is held.
-func (l *logs) addLine(function, text string) {
-	if file := l.files[function]; file != nil {
-		_, _ = fmt.Fprintln(file, text) // a full disk must not stop the function
-	}
-	last := append(l.last[function], text)
-	l.last[function] = last[max(0, len(last)-keptLines):]
-	l.count[function]++
-	for _, subscriber := range l.subscribers {
-		subscriber(Line{function, l.logicalIDs[function], text})
+		if log.file != nil {
+			_, _ = fmt.Fprintln(log.file, line) // a full disk must not stop the function
+		}
+		log.last = append(log.last, line)
+		log.last = log.last[max(0, len(log.last)-keptLines):]
+		log.count++
+		for subscriber := range l.subscribers {
+			(*subscriber)(Line{function, log.logicalID, line})
+		}
 	}
 }
 
@@ -83,9 +79,9 @@ func (l *logs) addLine(function, text string) {
 func (l *logs) tail(function string, n, after int) (lines []string, count int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last, count := l.last[function], l.count[function]
-	n = min(n, len(last), max(0, count-after))
-	return append([]string{}, last[len(last)-n:]...), count
+	log := l.functions[function]
+	n = min(n, len(log.last), max(0, log.count-after))
+	return append([]string{}, log.last[len(log.last)-n:]...), log.count
 }
 
 // Subscribe calls a function with each line that a function logs from now on, until cancel is
@@ -95,21 +91,19 @@ func (s *Stack) Subscribe(subscriber func(Line)) (cancel func()) {
 	l := s.logs
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	id := l.next
-	l.next++
-	l.subscribers[id] = subscriber
+	l.subscribers[&subscriber] = true
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.subscribers, id)
+		delete(l.subscribers, &subscriber)
 	}
 }
 
 func (l *logs) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for name, file := range l.files {
-		_ = file.Close()
-		delete(l.files, name)
+	for _, log := range l.functions {
+		_ = log.file.Close() // an error where it has no file
+		log.file = nil
 	}
 }

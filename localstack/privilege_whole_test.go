@@ -15,8 +15,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -70,12 +68,7 @@ func TestLeastPrivilege(t *testing.T) {
 	for u := range may {
 		functions[u.function] = true
 	}
-	tables, services, functionsAPI := newRecorder(t), newRecorder(t), newRecorder(t)
-	// its own: the template names the tables
-	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "")
-	check.OK(t, err)
-	t.Cleanup(server.Close)
-	tables.forward(t, server.Endpoint)
+	tables, services, functionsAPI := recordTables(t), newRecorder(t), newRecorder(t)
 	env := map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"}
 	for function := range functions {
 		env[function+".AWS_ACCESS_KEY_ID"] = function
@@ -88,12 +81,7 @@ func TestLeastPrivilege(t *testing.T) {
 	services.forward(t, s.services.Endpoint)
 	everything(t, s, tables)
 
-	used := map[use]bool{}
-	for _, r := range []*recorder{tables, services, functionsAPI} {
-		r.mu.Lock()
-		maps.Copy(used, r.used)
-		r.mu.Unlock()
-	}
+	used := recorded(tables, services, functionsAPI)
 	for u := range used {
 		check.That(t, may[u], "called, and not allowed: %s", u)
 		check.Is(t, reason(u), "", u)
@@ -180,12 +168,7 @@ func onlySinks(t *testing.T) string {
 // everything has the functions do all that they can, with the tables.
 func everything(t *testing.T, s *Stack, tables *recorder) {
 	t.Helper()
-	call := func(method, path, body string) map[string]any {
-		t.Helper()
-		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
-		check.That(t, status < 300, "%s %s %s: %d %v", method, path, body, status, answer)
-		return answer
-	}
+	call := caller(t, s)
 	put := func(queue string, seq int) {
 		t.Helper()
 		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":%d,"body":%d}`, queue, seq, seq))

@@ -12,6 +12,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/streamsort/streamsort/localstack/sqs"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -43,13 +45,10 @@ func (s *Stack) addQueues() error {
 						m.LogicalID, m.Queue))
 				continue
 			}
-			queue := l.Queues[i]
-			chaos := s.config.Chaos.Queues
-			chaos.Seed = s.config.Chaos.Seed
-			runner := sqs.New(sqs.Config{
-				Queue: queue, Reader: m, Invoke: s.invoker(m.Function), Chaos: chaos, Logger: s.config.Logger,
-			})
-			s.queues = append(s.queues, readQueue{queue, m, runner})
+			config := sqs.Config{Queue: l.Queues[i], Reader: m, Invoke: s.invoker(m.Function),
+				Chaos: s.config.Chaos.Queues, Logger: s.config.Logger}
+			config.Chaos.Seed = s.config.Chaos.Seed
+			s.queues = append(s.queues, readQueue{config.Queue, m, sqs.New(config)})
 		}
 	}
 	return errors.Join(errs...)
@@ -86,35 +85,53 @@ func (s *Stack) serveSQS() http.Handler {
 			QueueURL string `json:"QueueUrl"`
 		}
 		_ = json.Unmarshal(raw, &call)
-		for _, q := range s.queues {
-			if q.Name == path.Base(call.QueueURL) {
-				status, document := q.runner.Answer(
-					strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget), raw)
-				writeJSON(w, status, document)
-				return
-			}
+		action := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget)
+		name := path.Base(call.QueueURL)
+		i := slices.IndexFunc(s.queues, func(q readQueue) bool { return q.Name == name })
+		forFailures := func(l *loaded) bool { // where no function reads it
+			return slices.ContainsFunc(l.Queues, func(q template.Queue) bool { return q.Name == name })
 		}
-		if name := path.Base(call.QueueURL); s.isForFailures(name) {
-			status, document := sqs.AnswerUnread(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget),
-				raw, func(body string) {
-					s.failures.add(name, []byte(body))
-				})
-			writeJSON(w, status, document)
+		var status int
+		var document any
+		switch {
+		case i >= 0:
+			status, document = s.queues[i].runner.Answer(action, raw)
+		case slices.ContainsFunc(s.templates, forFailures):
+			status, document = sqs.AnswerUnread(action, raw, func(body string) {
+				s.failures.add(name, []byte(body))
+			})
+		default:
+			r.Body = io.NopCloser(bytes.NewReader(raw))
+			others.ServeHTTP(w, r)
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(raw))
-		others.ServeHTTP(w, r)
+		writeJSON(w, status, document)
 	})
 }
 
-// isForFailures tells that a queue of the templates takes failures, and is read by nobody.
-func (s *Stack) isForFailures(name string) bool {
-	return slices.ContainsFunc(s.templates, func(l *loaded) bool {
-		return slices.ContainsFunc(l.Queues, func(q template.Queue) bool { return q.Name == name })
-	})
+// Failure is a message that a queue for failures took: what an event source mapping or an
+// asynchronous invocation gave up on.
+type Failure struct {
+	Queue   string // name
+	At      time.Time
+	Message json.RawMessage // as AWS writes it
 }
 
-// hasReadQueues tells that the templates have queues that functions read.
-func (s *Stack) hasReadQueues() bool {
-	return slices.ContainsFunc(s.templates, func(l *loaded) bool { return len(l.Readers) > 0 })
+// failures keeps messages in the order of their arrival, in memory.
+type failures struct {
+	mu  sync.Mutex
+	all []Failure
+}
+
+func (f *failures) add(queue string, message []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, Failure{queue, time.Now().UTC(), message})
+}
+
+// Failures are the messages in all queues for failures, oldest first.
+func (s *Stack) Failures() []Failure {
+	s.failures.mu.Lock()
+	defer s.failures.mu.Unlock()
+	return slices.Clone(s.failures.all)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -18,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
 // use is an action of a function on a resource, as IAM sees it.
@@ -59,6 +62,27 @@ func newRecorder(t *testing.T) *recorder {
 	}))
 	t.Cleanup(r.Close)
 	return r
+}
+
+// recordTables is a recorder before a DynamoDB server of its own: the templates name the tables.
+func recordTables(t *testing.T) *recorder {
+	t.Helper()
+	server := check.Get(localdb.Start(t.Context(), ddbtest.Servers(t)[0], ""))
+	t.Cleanup(server.Close)
+	r := newRecorder(t)
+	r.forward(t, server.Endpoint)
+	return r
+}
+
+// recorded are the uses that recorders have noted.
+func recorded(recorders ...*recorder) map[use]bool {
+	used := map[use]bool{}
+	for _, r := range recorders {
+		r.mu.Lock()
+		maps.Copy(used, r.used)
+		r.mu.Unlock()
+	}
+	return used
 }
 
 // forward says where requests go.

@@ -31,8 +31,7 @@ func (s *Stack) runSchedule(ctx context.Context, t template.Schedule) {
 		select {
 		case at := <-due:
 			for _, target := range t.Targets {
-				err := s.functions.InvokeAsync(scheduled(t, "aws.events", target, at))
-				if err != nil {
+				if err := s.functions.InvokeAsync(scheduled(t, "aws.events", target, at)); err != nil {
 					s.config.Logger.Warn("schedule could not invoke",
 						"schedule", t.Name, "function", target.Function, "error", err)
 				}
@@ -43,26 +42,20 @@ func (s *Stack) runSchedule(ctx context.Context, t template.Schedule) {
 	}
 }
 
+// scheduled is a scheduled invocation. Its payload is the target's Input where it has one, else an
+// event ("Events from AWS services", Amazon EventBridge User Guide).
 func scheduled(
 	t template.Schedule, source string, target template.Target, at time.Time,
 ) lambda.Request {
-	payload := scheduledEvent(source, t.ARN, target.Input, at)
-	return lambda.Request{Function: target.Function, Payload: payload}
-}
-
-// scheduledEvent is the payload of a scheduled invocation. Input, where a template has one, is the
-// payload itself. resource is the ARN of the rule ("Events from AWS services", Amazon EventBridge
-// User Guide).
-func scheduledEvent(source, resource, input string, at time.Time) []byte {
-	if input != "" {
-		return []byte(input)
+	payload := []byte(target.Input)
+	if target.Input == "" {
+		payload, _ = json.Marshal(map[string]any{
+			"version": "0", "id": template.UUID(rand.Text()), "detail-type": "Scheduled Event",
+			"source": source, "account": template.Account, "time": at.UTC().Format(time.RFC3339),
+			"region": template.Region, "resources": []string{t.ARN}, "detail": struct{}{},
+		})
 	}
-	text, _ := json.Marshal(map[string]any{
-		"version": "0", "id": template.UUID(rand.Text()), "detail-type": "Scheduled Event",
-		"source": source, "account": template.Account, "time": at.UTC().Format(time.RFC3339),
-		"region": template.Region, "resources": []string{resource}, "detail": struct{}{},
-	})
-	return text
+	return lambda.Request{Function: target.Function, Payload: payload}
 }
 
 // Trigger invokes the targets of a schedule now, one after the other, and waits for them. name is

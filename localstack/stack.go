@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +35,8 @@ type Stack struct {
 	failures  failures
 	watched   []*watched
 	logs      *logs
-	data      *os.File // locked while the folder of the data is in use; nil if absent
 
+	closers []func()           // of what was started, the last one first
 	cancel  context.CancelFunc // of mappings, queues, schedules and the watch
 	running sync.WaitGroup     // mappings, queues, schedules and the watch
 	closing sync.Once
@@ -80,13 +80,14 @@ func (s *Stack) start(ctx context.Context) error {
 func (s *Stack) read(ctx context.Context) error {
 	var err error
 	if s.templates, err = parse(s.config); err != nil {
-		s.templates = nil
 		return err
 	}
-	if s.doors, err = openDoors(s.config.Port); err != nil {
-		s.doors = nil
+	main, err := openDoor(s.config.Port)
+	if err != nil {
 		return err
 	}
+	s.doors = &doors{main: main, others: map[string]*door{}}
+	s.closers = append(s.closers, s.doors.close)
 	if s.config.Services {
 		if err := s.startServices(ctx); err != nil {
 			return err
@@ -149,19 +150,21 @@ func (s *Stack) startServices(ctx context.Context) error {
 	s.config.Logger.Info("starting MiniStack for SQS, SNS, EventBridge and other services; the first time, pip fetches it (107 MB)")
 	services, err := ministack.Start(ctx)
 	if err == nil {
-		s.services = services
+		s.services, s.closers = services, append(s.closers, services.Close)
 	}
 	return err
 }
 
 func (s *Stack) startDatabase(ctx context.Context) error {
-	var err error
-	if s.data, err = lockData(&s.config); err != nil {
+	lock, err := lockData(&s.config)
+	if err != nil {
 		return err
 	}
+	s.closers = append(s.closers, func() { _ = lock.Close() }) // an error where none is kept
 	if s.server, err = startServer(ctx, s.config); err != nil {
 		return err
 	}
+	s.closers = append(s.closers, s.server.Close)
 	// A server that has just started may be slow to make a table.
 	client, err := dynamo.New(&dynamo.Options{Endpoint: s.server.Endpoint, MaxAttempts: 10})
 	if err != nil {
@@ -189,12 +192,14 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	if s.logs, err = newLogs(s.config.LogDir, s.templates); err != nil {
 		return err
 	}
-	chaos := lambda.KillRandomly(s.config.Chaos.Kill, s.config.Chaos.Seed)
+	s.closers = append(s.closers, s.logs.close)
 	s.functions = lambda.New(lambda.Config{
-		Log: s.logs.add, Unreserved: s.config.Concurrency, Chaos: chaos, OnFailure: s.failures.add,
+		Log: s.logs.add, Unreserved: s.config.Concurrency, OnFailure: s.failures.add,
+		Kill: s.config.Chaos.Kill, Seed: s.config.Chaos.Seed,
 		AsyncRetry: s.config.AsyncRetry,
 		OnError:    func(function string, r lambda.Response) { s.config.Failed(function, errorText(r)) },
 	})
+	s.closers = append(s.closers, func() { s.functions.Close(); s.running.Wait() })
 	return s.addFunctions(paths)
 }
 
@@ -255,24 +260,8 @@ func (s *Stack) Close() {
 		case <-ended:
 		case <-time.After(closeGrace):
 		}
-		if s.functions != nil {
-			s.functions.Close()
-		}
-		<-ended
-		if s.doors != nil {
-			s.doors.close()
-		}
-		if s.logs != nil {
-			s.logs.close()
-		}
-		if s.server != nil {
-			s.server.Close()
-		}
-		if s.data != nil {
-			_ = s.data.Close()
-		}
-		if s.services != nil {
-			s.services.Close()
+		for _, closer := range slices.Backward(s.closers) {
+			closer()
 		}
 	})
 }

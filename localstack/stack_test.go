@@ -21,19 +21,28 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
+// write writes files, by their paths, into a folder.
+func write(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		// At once, for who watches the folder.
+		check.OK(t, os.WriteFile(path+".new", []byte(text), 0o700))
+		check.OK(t, os.Rename(path+".new", path))
+	}
+}
+
 // project is a folder with a file of each language, which the test runs in; the PATH has the
 // interpreters named alone.
 func project(t *testing.T, interpreters ...string) {
 	t.Helper()
-	root := t.TempDir()
-	for _, name := range []string{"app.py", "app.mjs", "app.rb", "books/go.mod", "books/main/main.go",
-		"books/none/x.txt", "none/main.go"} {
-		check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
-		check.OK(t, os.WriteFile(filepath.Join(root, name), []byte("module books\n"), 0o600))
-	}
-	bin := t.TempDir()
+	root, bin := t.TempDir(), t.TempDir()
+	write(t, root, map[string]string{"app.py": "", "app.mjs": "", "app.rb": "",
+		"books/go.mod": "module books\n", "books/main/main.go": "", "books/none/x.txt": "",
+		"none/main.go": ""})
 	for _, name := range interpreters {
-		check.OK(t, os.WriteFile(filepath.Join(bin, name), nil, 0o700))
+		write(t, bin, map[string]string{name: ""})
 	}
 	t.Setenv("PATH", bin)
 	t.Chdir(root)
@@ -154,7 +163,8 @@ func TestOutsideTheClone(t *testing.T) {
 
 // TestLogsAfter: who asks for what is behind the lines that it has gets each once.
 func TestLogsAfter(t *testing.T) {
-	l := check.Get(newLogs("", nil))
+	l := check.Get(newLogs("", []*loaded{{Template: &template.Template{
+		Functions: []template.Function{{Name: "f"}}}}}))
 	l.add("f", "one\ntwo")
 	lines, count := l.tail("f", 10, 0)
 	l.add("f", "three")
@@ -170,7 +180,8 @@ func TestLogsAfter(t *testing.T) {
 func TestScheduledEvent(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 	var got map[string]any
-	check.OK(t, json.Unmarshal(scheduledEvent("aws.events", "arn:r", "", at), &got))
+	rule := template.Schedule{ARN: "arn:r"}
+	check.OK(t, json.Unmarshal(scheduled(rule, "aws.events", template.Target{}, at).Payload, &got))
 	delete(got, "id")
 	want := map[string]any{
 		"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "account": "000000000000",
@@ -178,7 +189,8 @@ func TestScheduledEvent(t *testing.T) {
 	}
 	check.Is(t, cmp.Diff(want, got), "")
 	input := `{"full":true}`
-	check.Is(t, string(scheduledEvent("aws.events", "arn:r", input, at)), input)
+	request := scheduled(rule, "aws.events", template.Target{Input: input}, at)
+	check.Is(t, string(request.Payload), input)
 }
 
 // TestFingerprint: source files count, and files that are named themselves; what a function, a log

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,17 +38,37 @@ func run(t *testing.T, c Config) *Stack {
 	return s
 }
 
-// fetch makes a request and decodes its JSON answer.
-func fetch[T any](t *testing.T, method, url, body string) (status int, value T) {
+// ask makes a request with these headers, and returns its answer as it came.
+func ask(t *testing.T, method, url, body string, header map[string]string) (int, string) {
 	t.Helper()
 	request := check.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	request.Host = request.Header.Get("Host")
 	response, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
 	defer func() { _ = response.Body.Close() }()
-	text := check.Get(io.ReadAll(response.Body))
-	err = json.Unmarshal(text, &value)
-	check.Need(t, err == nil || len(text) == 0, "%s %s: %s: %v", method, url, text, err)
-	return response.StatusCode, value
+	return response.StatusCode, string(check.Get(io.ReadAll(response.Body)))
+}
+
+// fetch makes a request and decodes its JSON answer.
+func fetch[T any](t *testing.T, method, url, body string) (status int, value T) {
+	t.Helper()
+	status, text := ask(t, method, url, body, nil)
+	err := json.Unmarshal([]byte(text), &value)
+	check.Need(t, err == nil || text == "", "%s %s: %s: %v", method, url, text, err)
+	return status, value
+}
+
+// caller asks a stack for what has to be answered with success.
+func caller(t *testing.T, s *Stack) func(method, path, body string) map[string]any {
+	return func(method, path, body string) map[string]any {
+		t.Helper()
+		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
+		check.Need(t, status < 300, "%s %s %s: %d %v", method, path, body, status, answer)
+		return answer
+	}
 }
 
 // database is a client of the stack's tables.
@@ -99,19 +118,13 @@ var shop = []string{"testdata/consumer.template.json", "testdata/shop.template.j
 // name that the site points here.
 func byAnotherSite(t *testing.T, address string) {
 	t.Helper()
-	for want, change := range map[int]func(*http.Request){
-		http.StatusForbidden:          func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
-		http.StatusMisdirectedRequest: func(r *http.Request) { r.Host = "evil.example:3000" },
+	for want, header := range map[int]map[string]string{
+		http.StatusForbidden:          {"Origin": "https://evil.example"},
+		http.StatusMisdirectedRequest: {"Host": "evil.example:3000"},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address,
-			strings.NewReader("{}"))
-		check.OK(t, err)
-		request.Header.Set("Content-Type", "text/plain")
-		change(request)
-		response, err := http.DefaultClient.Do(request)
-		check.OK(t, err)
-		_ = response.Body.Close()
-		check.Is(t, response.StatusCode, want, address)
+		header["Content-Type"] = "text/plain"
+		status, _ := ask(t, http.MethodPost, address, "{}", header)
+		check.Is(t, status, want, address)
 	}
 }
 
@@ -181,22 +194,15 @@ func TestStream(t *testing.T) {
 }
 
 func testStream(t *testing.T, s *Stack) {
-	var mu sync.Mutex
 	seen := map[string]int{}
-	cancel := s.Subscribe(func(l Line) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[l.LogicalID+" "+l.Text]++
-	})
-	defer cancel()
+	cancel := s.Subscribe(func(l Line) { seen[l.LogicalID+" "+l.Text]++ })
 	put(t, s, "a", "poison", "b", "c")
 	await.True(t, "the failure", func() bool { return len(s.Failures()) == 1 })
 	idle(t, s)
-	mu.Lock()
+	cancel()
 	for _, id := range []string{"a", "b", "c"} {
 		check.Is(t, seen["Tally INSERT "+id], 1, id)
 	}
-	mu.Unlock()
 
 	type failure struct {
 		Queue   string
@@ -233,10 +239,8 @@ func TestState(t *testing.T) {
 	for path, want := range map[string]int{
 		"logs?function=Nobody": 404, "logs?function=Echo&lines=-1": 400, "outputs": 200, "schedules": 200, "elsewhere": 404,
 	} {
-		response, err := http.Get(s.URL() + "/_streamsort/" + path)
-		check.OK(t, err)
-		_ = response.Body.Close()
-		check.Is(t, response.StatusCode, want, path)
+		status, _ := ask(t, "GET", s.URL()+"/_streamsort/"+path, "", nil)
+		check.Is(t, status, want, path)
 	}
 	s.Close()
 	text, err := os.ReadFile(filepath.Join(dir, "shop-Echo.log"))
@@ -282,16 +286,15 @@ func TestServices(t *testing.T) {
 
 func TestRunErrors(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	function := `"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "provided.al2023"}}`
-	write("go.mod", "module example.com/user\n\ngo 1.26\n")
-	check.OK(t, os.Mkdir(filepath.Join(dir, "f"), 0o755))
-	write("f/main.go", "package main\n\nfunc main() { does not compile }\n")
-	broken := write("broken.json", `{"Resources": {`+function+`}}`)
+	const function = `{"Resources": {"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "provided.al2023"}}}}`
+	write(t, dir, map[string]string{
+		"go.mod":    "module example.com/user\n\ngo 1.26\n",
+		"f/main.go": "package main\n\nfunc main() { does not compile }\n", "broken.json": function,
+		"folder.json":   strings.Replace(function, `"f"`, `"g"`, 1),
+		"url.json":      `{"Resources": {"U": {"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE", "TargetFunctionArn": "nobody"}}}}`,
+		"schedule.json": `{"Resources": {"S": {"Type": "AWS::Events::Rule", "Properties": {"ScheduleExpression": "now", "Targets": [{"Arn": "nobody"}]}}}}`,
+	})
+	file := func(name string) Config { return Config{Templates: []string{filepath.Join(dir, name)}} }
 	cases := []struct {
 		name   string
 		config Config
@@ -304,22 +307,10 @@ func TestRunErrors(t *testing.T) {
 		{"unknown parameter", Config{Templates: shop, Parameters: map[string]string{"Greting": "x"}}, "parameter Greting"},
 		{"unknown function in Env", Config{Templates: shop, Env: map[string]string{"Ecko.X": "1"}}, "function Ecko"},
 		{"missing export", Config{Templates: shop[:1]}, `exports, "shop-stream"`},
-		{"does not compile", Config{Templates: []string{broken}}, "build ./f"},
-		{
-			"missing folder",
-			Config{Templates: []string{write("folder.json", strings.Replace(`{"Resources": {`+function+`}}`, `"f"`, `"g"`, 1))}},
-			"Resources.F, metadata streamsort:source, folder g",
-		},
-		{
-			"function elsewhere",
-			Config{Templates: []string{write("url.json", `{"Resources": {"U": {"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE", "TargetFunctionArn": "nobody"}}}}`)}},
-			`Resources.U, "nobody"`,
-		},
-		{
-			"schedule",
-			Config{Templates: []string{write("schedule.json", `{"Resources": {"S": {"Type": "AWS::Events::Rule", "Properties": {"ScheduleExpression": "now", "Targets": [{"Arn": "nobody"}]}}}}`)}},
-			"Arn, function",
-		},
+		{"does not compile", file("broken.json"), "build ./f"},
+		{"missing folder", file("folder.json"), "Resources.F, metadata streamsort:source, folder g"},
+		{"function elsewhere", file("url.json"), `Resources.U, "nobody"`},
+		{"schedule", file("schedule.json"), "Arn, function"},
 		{"kill rate", Config{Templates: shop, Chaos: Chaos{Kill: 2}}, "Chaos.Kill, 0, 1, 2"},
 		{"duplicates", Config{Templates: shop, Chaos: Chaos{Duplicate: 2}}, "Chaos.Duplicate"},
 		{"server", Config{Templates: shop, Server: "oracle"}, "oracle"},

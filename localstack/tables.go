@@ -1,10 +1,14 @@
 package localstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,17 +20,15 @@ import (
 
 // startServer starts the DynamoDB server, or finds the one that runs.
 func startServer(ctx context.Context, config Config) (*localdb.Server, error) {
-	kind := localdb.Kind(config.Server)
-	switch {
-	case strings.Contains(config.Server, "://"):
+	kind, atURL := localdb.Kind(config.Server), strings.Contains(config.Server, "://")
+	if atURL {
 		kind = localdb.Given
-	case kind == "":
-		kind = localdb.Choose()
 	}
+	kind = cmp.Or(kind, localdb.Choose())
 	switch {
 	case kind == localdb.Given && config.Data != "":
 		return nil, errors.New("config.Data: a server that others run keeps its data itself")
-	case strings.Contains(config.Server, "://"):
+	case atURL:
 		return &localdb.Server{Kind: kind, Endpoint: config.Server}, nil
 	}
 	if err := localdb.Install(ctx, kind, func(what string) { config.Logger.Info(what) }); err != nil {
@@ -54,4 +56,41 @@ func makeTables(ctx context.Context, client *dynamodb.Client,
 		}
 	}
 	return streams, nil
+}
+
+// lockData makes the folder of the data, where one is wanted, and takes it: two servers on the same
+// files destroy them. The lock goes with the process.
+func lockData(config *Config) (*os.File, error) {
+	if config.Data == "" {
+		return nil, nil
+	}
+	var err error
+	if config.Data, err = filepath.Abs(config.Data); err != nil {
+		return nil, err
+	}
+	lock, err := lockFolder(config.Data, syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, fmt.Errorf("the data folder %s is in use by another local stack: end that one, or name another folder",
+			config.Data)
+	}
+	if err != nil {
+		err = fmt.Errorf("the data folder must be one that can be created: %w", err)
+	}
+	return lock, err
+}
+
+// lockFolder makes a folder and takes it, until the file is closed.
+func lockFolder(folder string, how int) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(folder, ".lock"), os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), how); err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	return lock, nil
 }

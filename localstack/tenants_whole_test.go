@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,22 +47,15 @@ type tenants struct {
 
 func runTenants(t *testing.T, chaos Chaos) *tenants {
 	t.Helper()
-	return runTenantsOn(t, Config{Chaos: chaos})
-}
-
-// runTenantsOn is runTenants with some more of the Config.
-func runTenantsOn(t *testing.T, c Config) *tenants {
-	t.Helper()
 	issuer := gatewaytest.NewIssuer(t)
 	keys := httptest.NewServer(issuer)
 	t.Cleanup(keys.Close)
-	c.Templates = []string{tenantsTemplate, "../examples/receiver/receiver.template.json"}
-	env := map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "",
-		"SweepFunction.STREAMSORT_EVENT_BUS": ""}
-	maps.Copy(env, c.Env)
-	c.Env = env
-	c.Issuers = map[string]string{tokenIssuer: keys.URL}
-	s := run(t, c)
+	s := run(t, Config{
+		Templates: []string{tenantsTemplate, "../examples/receiver/receiver.template.json"},
+		Env: map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "",
+			"SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		Issuers: map[string]string{tokenIssuer: keys.URL}, Chaos: chaos,
+	})
 	for _, outputs := range s.Outputs() {
 		if address := outputs["TenantApiUrl"]; address != "" {
 			return &tenants{s, t, issuer, address}
@@ -86,19 +77,10 @@ func (s *tenants) token(of any, scopes string) string {
 // ask makes a request of the tenants' API, and returns the answer as it came.
 func (s *tenants) ask(authorization, method, path, body string) (int, string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path,
-		strings.NewReader(body))
-	check.OK(s.t, err)
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", authorization)
-	// Where a tenant is never read.
-	request.Header.Set("X-Tenant", "globex")
-	request.Header.Set("Custom-Tenant", "globex")
-	response, err := http.DefaultClient.Do(request)
-	check.OK(s.t, err)
-	defer func() { _ = response.Body.Close() }()
-	text := check.Get(io.ReadAll(response.Body))
-	return response.StatusCode, string(text)
+	return ask(s.t, method, s.url+path, body, map[string]string{
+		"Content-Type": "application/json", "Authorization": authorization,
+		"X-Tenant": "globex", "Custom-Tenant": "globex", // where a tenant is never read
+	})
 }
 
 // must asks for what has to be answered with success.
@@ -505,27 +487,15 @@ func forms() []string {
 	return all
 }
 
-// lines are what functions logged, by their logical ids.
-type lines struct {
-	mu  sync.Mutex
-	all map[string][]string
-}
-
-func (l *lines) see(line Line) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all[line.LogicalID] = append(l.all[line.LogicalID], line.Text)
-}
-
 // TestNoPayloadInLogs sends a canary through every function, by every kind of request, good and
 // bad, while processes are killed and batches come twice, and reads all that was logged.
 func TestNoPayloadInLogs(t *testing.T) {
-	seen := &lines{all: map[string][]string{}}
+	seen := map[string][]string{} // by the functions' logical ids
 	runs := map[string]Chaos{"calm": {}, "chaos": {Seed: 3, Kill: 0.2, Duplicate: 0.3}}
 	for name, chaos := range runs {
 		t.Run(name, func(t *testing.T) {
 			s := runTenants(t, chaos)
-			t.Cleanup(s.Subscribe(seen.see))
+			t.Cleanup(s.Subscribe(func(l Line) { seen[l.LogicalID] = append(seen[l.LogicalID], l.Text) }))
 			s.sing()
 			s.idle()
 		})
@@ -533,9 +503,9 @@ func TestNoPayloadInLogs(t *testing.T) {
 	total := 0
 	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process",
 		"Delivery", "Ack", "Receiver"} {
-		logged := seen.all[function+"Function"]
+		logged := seen[function+"Function"]
 		total += len(logged)
-		check.That(t, len(logged) != 0, "%s %v", function, slices.Sorted(maps.Keys(seen.all)))
+		check.That(t, len(logged) != 0, "%s %v", function, slices.Sorted(maps.Keys(seen)))
 		for _, line := range logged {
 			for _, form := range forms() {
 				check.That(t, !strings.Contains(line, form), "%s: %.500s", function, line)

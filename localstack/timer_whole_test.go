@@ -55,11 +55,7 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 	})
 	g := given{at: map[string]time.Time{}}
 	defer s.Subscribe(g.line)()
-	call := func(method, path, body string) map[string]any {
-		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
-		check.Need(t, status == 200 || status == 202, "%s: %d %v", path, status, answer)
-		return answer
-	}
+	call := caller(t, s)
 	opened, deadlines := make([]time.Time, n), make([]time.Time, n)
 	for i := range n {
 		call("POST", "/messages", fmt.Sprintf(`{"queue":"retry/%d","seq":1,"body":1}`, i))

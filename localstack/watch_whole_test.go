@@ -71,11 +71,7 @@ func TestWatch(t *testing.T) {
 	}
 	// A file is replaced at once: half of one would not compile. Nothing is invoked until the new
 	// program is ready: an invocation before would start one more.
-	replace := func(text string) {
-		next := filepath.Join(t.TempDir(), "said.go")
-		check.OK(t, os.WriteFile(next, []byte(text), 0o600))
-		check.OK(t, os.Rename(next, filepath.Join(root, "said/said.go")))
-	}
+	replace := func(text string) { write(t, root, map[string]string{"said/said.go": text}) }
 	replace("package said\n\nconst Text = `\"three\"`\n")
 	await.True(t, "the new program", func() bool { return started("One") == 2 })
 	replace("package said\n\nconst Text = nothing\n")

@@ -3,14 +3,12 @@
 package localstack
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -27,8 +25,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -63,7 +59,7 @@ func deliveries(t *testing.T) []hook {
 		}
 		all = append(all, hook{fmt.Sprintf("72d3162e-%04d", len(all)), body, queue})
 	}
-	file, err := os.Open("../../shared/data/github-webhooks.ndjson")
+	text, err := os.ReadFile("../../shared/data/github-webhooks.ndjson")
 	if err != nil {
 		t.Log("GitHub's examples are not here; sending others")
 		for i := range 100 {
@@ -71,15 +67,12 @@ func deliveries(t *testing.T) []hook {
 		}
 		return all
 	}
-	defer func() { _ = file.Close() }()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	for raw := range bytes.Lines(text) {
 		var line struct{ Body json.RawMessage }
-		check.OK(t, json.Unmarshal(lines.Bytes(), &line))
+		check.OK(t, json.Unmarshal(raw, &line))
 		add(line.Body)
 	}
-	check.Need(t, lines.Err() == nil && len(all) != 0, "%v %v", lines.Err(), len(all))
+	check.Need(t, len(all) != 0, "the file is empty")
 	return all
 }
 
@@ -100,20 +93,11 @@ type sender struct {
 // send is the status and the outcome of a request.
 func (w sender) send(source string, body []byte, headers map[string]string) (int, string) {
 	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost,
-		w.s.URL()+"/webhooks/"+source, bytes.NewReader(body))
-	check.OK(w.t, err)
-	request.Header.Set("Content-Type", "application/json")
-	for name, value := range headers {
-		request.Header.Set(name, value)
-	}
-	response, err := http.DefaultClient.Do(request)
-	check.OK(w.t, err)
-	defer func() { _ = response.Body.Close() }()
-	text := check.Get(io.ReadAll(response.Body))
+	headers["Content-Type"] = "application/json"
+	status, text := ask(w.t, http.MethodPost, w.s.URL()+"/webhooks/"+source, string(body), headers)
 	var answer struct{ Outcome, Type string }
-	_ = json.Unmarshal(text, &answer) // one that is no JSON says nothing
-	return response.StatusCode, answer.Outcome +
+	_ = json.Unmarshal([]byte(text), &answer) // one that is no JSON says nothing
+	return status, answer.Outcome +
 		strings.TrimPrefix(answer.Type, "https://streamsort.dev/problems/")
 }
 
@@ -176,12 +160,7 @@ def handler(batch, context):
 // was not allowed was called, and nothing that it was allowed was not.
 func TestWebhooks(t *testing.T) {
 	const path = "testdata/webhooks.patch.json"
-	tables, services := newRecorder(t), newRecorder(t)
-	// its own: the template names the tables
-	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "")
-	check.OK(t, err)
-	t.Cleanup(server.Close)
-	tables.forward(t, server.Endpoint)
+	tables, services := recordTables(t), newRecorder(t)
 	// The secrets of a template beside it: what is easiest on one machine.
 	s := run(t, Config{Templates: []string{path, "testdata/secrets.template.json"}, Server: tables.URL,
 		Consumers: []Consumer{consumer(t)},
@@ -346,22 +325,15 @@ func checkPrivileges(t *testing.T, path string, recorders ...*recorder) {
 	t.Helper()
 	text := check.Get(template.ReadFile(path))
 	const function = "WebhookFunction"
-	may, used := allowed(t, text), map[use]bool{}
-	for _, r := range recorders {
-		r.mu.Lock()
-		maps.Copy(used, r.used)
-		r.mu.Unlock()
-	}
-	calls := 0
+	may, used := allowed(t, text), recorded(recorders...)
 	for u := range used {
-		calls++
 		check.That(t, u.function == function && may[u], "called, and not allowed: %s", u)
 	}
 	for u := range may {
 		check.That(t, u.function != function || used[u] || reason(u) != "" || sometimes(u), "%s", u)
 	}
 	checkQueues(t, text, recorders...)
-	check.That(t, calls >= 10, "%d %v", calls, slices.Collect(maps.Keys(used)))
+	check.That(t, len(used) >= 10, "%d %v", len(used), slices.Collect(maps.Keys(used)))
 }
 
 // checkQueues looks that webhook named no queue but those that its role may.

@@ -154,10 +154,8 @@ func TestReference(t *testing.T) {
 		Path:   filepath.Join("..", "..", "docs", "reference", "cli.md"),
 		Begins: "<!-- verbs: begin -->\n", Ends: "<!-- verbs: end -->\n",
 	}
-	if *updateReference {
-		check.OK(t, part.Write(text))
-	}
-	check.OK(t, part.Holds(text, "go test ./cmd/streamsort -run TestReference -update"))
+	const command = "go test ./cmd/streamsort -run TestReference -update"
+	check.OK(t, part.Renew(text, command, *updateReference))
 }
 
 // TestEveryVerbHasExamples in its help, which are lines that are understood.

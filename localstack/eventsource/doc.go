@@ -39,14 +39,12 @@
 //
 // # Failure handling
 //
-// Nothing is stored. The position lives in the process, as the position of a mapping lives inside
-// Lambda: a runner that is started anew begins at its StartingPosition. Errors of the stream's API
-// are logged and tried again for ever, only a stream that does not exist ends Run with an error.
-// When the context of Run ends, invocations under way are waited for and nothing new is begun.
+// Nothing is stored: a runner that is started anew begins at its StartingPosition. Errors of the
+// stream's API are logged and tried again for ever, only a stream that does not exist ends Run with
+// an error. When Run's context ends, invocations under way are waited for, and none is begun.
 //
 // # Where AWS says so
 //
-// The rules are taken from the AWS Lambda Developer Guide, the AWS Lambda API Reference, the Amazon
-// DynamoDB Developer Guide and the Amazon EventBridge User Guide; the page is named where the rule
-// is written. What these pages leave open is marked "Open on AWS's pages".
+// The rules are those of AWS's developer guides and API references of Lambda, DynamoDB and
+// EventBridge; the page is named where the rule is. What they leave open is marked so.
 package eventsource

@@ -1,6 +1,8 @@
 package eventsource
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/localstack/template"
@@ -59,22 +61,17 @@ type lane struct {
 }
 
 // add takes a record that was read at this time.
+//
+// "The next batching window begins as soon as the previous function invocation completes"
+// (invocation-eventsourcemapping.html). Open on AWS's pages: what happens when one ends without a
+// record. Here the next record begins a new one.
 func (l *lane) add(r *record, now time.Time) {
-	if len(l.pending) == 0 && l.windowOver(now) {
+	over := len(l.work) == 0 && now.Sub(l.windowStart) >= l.mapping.Window
+	if len(l.pending) == 0 && over {
 		l.windowStart = now
 	}
 	l.pending = append(l.pending, r)
 	l.bytes += len(r.json) + 1
-}
-
-// windowOver reports whether a new window starts with the first record that comes: nothing is in
-// work, and the last window is over.
-//
-// "Batching behavior" (invocation-eventsourcemapping.html): "the next batching window begins as
-// soon as the previous function invocation completes". Open on AWS's pages: what happens when it
-// ends without a record. Here the next record begins a new one.
-func (l *lane) windowOver(now time.Time) bool {
-	return len(l.work) == 0 && now.Sub(l.windowStart) >= l.mapping.Window
 }
 
 // size is the number of records that were added and are not dealt with.
@@ -87,7 +84,7 @@ func (l *lane) size() int {
 }
 
 // next returns the batch that is to be invoked now, or discarded if it has a condition, and marks
-// the lane busy until finish or discarded is called. Without one, wait is the time from which on
+// the lane busy until finish or done is called. Without one, wait is the time from which on
 // next is worth another call; zero means that something has to happen before.
 func (l *lane) next(now time.Time) (b *batch, wait time.Time) {
 	if l.busy {
@@ -189,38 +186,27 @@ type outcome struct {
 	functionError *string
 }
 
-// tally is what an invocation changed, for the statistics.
-type tally struct {
-	delivered int // records accepted for the first time
-	repeated  int // records that chaos puts back to be delivered again
-}
-
-// finish takes the outcome of the batch that next returned.
+// finish takes the outcome of the batch that next returned. It returns how many records were
+// accepted for the first time, and how many chaos puts back to be delivered again.
 //
-// "Retain discarded records for a DynamoDB event source in Lambda" (services-dynamodb-errors.html):
-// a batch that could not be given to the function is retried until its records are too old and does
-// not use up retries; a function error does. Splitting a batch does not use up retries either.
-//
-// "Configuring partial batch response with DynamoDB and Lambda"
-// (services-ddb-batchfailurereporting.html): with ReportBatchItemFailures the records before the
-// failed one are done and the rest is retried; with BisectBatchOnFunctionError in addition that is
-// where the batch is split. Open on AWS's pages: whether progress gives the rest a fresh count of
-// retries. It does here, as a recording of AWS's behaviour shows (a batch of three with its last
-// record failing, 3 retries: that record was delivered 5 times and the message said 4 invocations).
-// Also open: BisectBatch… with the first record of a batch reported. The batch is halved here,
-// since nothing else would separate the bad record from the good ones behind it.
-func (l *lane) finish(b *batch, o outcome, now time.Time) tally {
+// A function error uses up retries; an invocation that was not begun, or a split, does not
+// (services-dynamodb-errors.html). With ReportBatchItemFailures the records before the failed one
+// are done and the rest is retried; with BisectBatchOnFunctionError in addition the batch is split
+// there (services-ddb-batchfailurereporting.html). Open on AWS's pages: progress gives the rest a
+// fresh count of retries here, as a recording of AWS's behaviour shows (a batch of three with its
+// last record failing, 3 retries: that record was delivered 5 times and the message said 4
+// invocations). A batch whose first record is reported is halved: nothing else would separate it
+// from the good ones behind it.
+func (l *lane) finish(b *batch, o outcome, now time.Time) (delivered, repeated int) {
 	l.busy = false
-	var t tally
 	if !o.reached {
-		b.failures++
-		b.notBefore = now.Add(l.backoff(b.failures))
-		return t
+		l.defers(b, now)
+		return 0, 0
 	}
 	for _, r := range b.records[:o.firstFailed] {
 		if !r.delivered {
 			r.delivered = true
-			t.delivered++
+			delivered++
 		}
 	}
 	b.invokes++
@@ -229,46 +215,36 @@ func (l *lane) finish(b *batch, o outcome, now time.Time) tally {
 	switch {
 	case len(rest) == 0:
 		l.done(now)
-		t.repeated = l.repeat(b.records, now)
+		repeated = l.repeat(b.records, now)
 	case o.firstFailed > 0:
-		l.work[0] = &batch{records: rest, failures: 1, notBefore: now.Add(l.backoff(1))}
+		l.work[0] = &batch{records: rest}
+		l.defers(l.work[0], now)
 	case l.mapping.Bisect && len(rest) > 1:
-		l.bisect(b, now)
+		l.defers(b, now)
+		half := len(rest) / 2
+		first, second := *b, *b
+		first.records, second.records = rest[:half:half], rest[half:]
+		l.work = append([]*batch{&first, &second}, l.work[1:]...)
 	default:
-		l.retry(b, now)
+		l.defers(b, now)
+		b.attempts++
+		if l.mapping.MaxRetries >= 0 && b.attempts > l.mapping.MaxRetries {
+			b.condition = retriesExhausted
+		}
 	}
-	return t
+	return delivered, repeated
 }
 
-// retry has the whole batch invoked again, or discarded if that was its last attempt.
-func (l *lane) retry(b *batch, now time.Time) {
-	b.attempts++
+// defers has a batch wait after a failure.
+func (l *lane) defers(b *batch, now time.Time) {
 	b.failures++
 	b.notBefore = now.Add(l.backoff(b.failures))
-	if l.mapping.MaxRetries >= 0 && b.attempts > l.mapping.MaxRetries {
-		b.condition = retriesExhausted
-	}
 }
 
-// bisect replaces the first batch by its two halves.
-func (l *lane) bisect(b *batch, now time.Time) {
-	half := len(b.records) / 2
-	b.failures++
-	b.notBefore = now.Add(l.backoff(b.failures))
-	first, second := *b, *b
-	first.records, second.records = b.records[:half:half], b.records[half:]
-	l.work = append([]*batch{&first, &second}, l.work[1:]...)
-}
-
-// discarded takes back the batch that next returned with a condition, once the on-failure message
-// is out.
-func (l *lane) discarded(now time.Time) {
-	l.busy = false
-	l.done(now)
-}
-
-// done removes the first batch: the lane's checkpoint moves past it.
+// done removes the first batch, which was accepted, or discarded: the lane's checkpoint moves past
+// it.
 func (l *lane) done(now time.Time) {
+	l.busy = false
 	l.work = l.work[1:]
 	l.windowStart = now
 }
@@ -294,16 +270,9 @@ func (l *lane) repeat(records []*record, now time.Time) int {
 
 // payload is the event that the function gets.
 func (b *batch) payload() []byte {
-	size := payloadFrame
-	for _, r := range b.records {
-		size += len(r.json) + 1
-	}
-	p := append(make([]byte, 0, size), `{"Records":[`...)
+	records := make([][]byte, len(b.records))
 	for i, r := range b.records {
-		if i > 0 {
-			p = append(p, ',')
-		}
-		p = append(p, r.json...)
+		records[i] = r.json
 	}
-	return append(p, "]}"...)
+	return slices.Concat([]byte(`{"Records":[`), bytes.Join(records, []byte(",")), []byte("]}"))
 }

@@ -63,7 +63,7 @@ func (l *clockedLane) drain(answer func(*batch) outcome) {
 			l.now = wait
 		case b.condition != "":
 			l.trace = append(l.trace, fmt.Sprintf("%s %s after %d", span(b), b.condition, b.invokes))
-			l.discarded(l.now)
+			l.done(l.now)
 		default:
 			o := answer(b)
 			result := "ok"
@@ -76,7 +76,8 @@ func (l *clockedLane) drain(answer func(*batch) outcome) {
 				result = fmt.Sprintf("failed at %s", b.records[o.firstFailed].sequence)
 			}
 			l.trace = append(l.trace, span(b)+" "+result)
-			l.delivered += l.finish(b, o, l.now).delivered
+			delivered, _ := l.finish(b, o, l.now)
+			l.delivered += delivered
 		}
 	}
 	l.trace = append(l.trace, "never ends")

@@ -199,53 +199,38 @@ func (m *memoryStream) GetRecords(ctx context.Context, in *dynamodbstreams.GetRe
 
 // received is a record as a function sees it.
 type received struct {
-	EventName string `json:"eventName"`
-	Dynamodb  struct {
+	Dynamodb struct {
 		Keys           map[string]struct{ S string }
 		SequenceNumber string
 	} `json:"dynamodb"`
 }
 
-func (r received) key() string { return r.Dynamodb.Keys["id"].S }
-
-// receive reads an event.
-func receive(t testing.TB, payload []byte) []received {
-	t.Helper()
-	var event struct{ Records []received }
-	check.Is(t, json.Unmarshal(payload, &event), nil)
-	return event.Records
-}
-
 // function is a test's Lambda function: it keeps what it was given.
 type function struct {
-	t      testing.TB
-	mu     sync.Mutex
-	events [][]received
+	t   testing.TB
+	mu  sync.Mutex
+	got []string // the keys of what was delivered, in order
 	// answer may be nil: accept everything.
 	answer func(records []received) (response, functionError string, err error)
 }
 
 func (f *function) invoke(_ context.Context, payload []byte) ([]byte, string, error) {
-	records := receive(f.t, payload)
+	var event struct{ Records []received }
+	check.Is(f.t, json.Unmarshal(payload, &event), nil)
 	f.mu.Lock()
-	f.events = append(f.events, records)
+	for _, r := range event.Records {
+		f.got = append(f.got, r.Dynamodb.Keys["id"].S)
+	}
 	f.mu.Unlock()
 	if f.answer == nil {
 		return nil, "", nil
 	}
-	response, functionError, err := f.answer(records)
+	response, functionError, err := f.answer(event.Records)
 	return []byte(response), functionError, err
 }
 
-// keys lists what was delivered, in order.
 func (f *function) keys() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var keys []string
-	for _, records := range f.events {
-		for _, r := range records {
-			keys = append(keys, r.key())
-		}
-	}
-	return keys
+	return slices.Clone(f.got)
 }

@@ -23,8 +23,7 @@ const (
 type poll struct {
 	began   time.Time
 	records []types.Record
-	next    string // next iterator; after an error the one to try again with
-	end     bool   // the shard has no more records
+	next    string // next iterator, "" at the shard's end; after an error the one to try again with
 	err     error
 }
 
@@ -39,12 +38,12 @@ func (s *shardReader) pollIfDue(ctx context.Context, now time.Time) time.Time {
 		return s.nextPoll
 	}
 	s.polling = true
-	s.board.count(func(st *Stats) { st.Polls++ })
+	s.count(func(st *Stats) { st.Polls++ })
 	iterator, position, lastRead := s.iterator, s.position, s.lastRead
 	go func() {
 		p := s.poll(ctx, iterator, position, lastRead)
 		p.began = now
-		s.polled <- p
+		s.results <- func(now time.Time) { s.takePoll(p, now) }
 	}()
 	return time.Time{}
 }
@@ -69,8 +68,7 @@ func (s *shardReader) poll(ctx context.Context, iterator string, position types.
 	if err != nil {
 		return poll{next: iterator, err: err}
 	}
-	next := aws.ToString(out.NextShardIterator)
-	return poll{records: out.Records, next: next, end: next == ""}
+	return poll{records: out.Records, next: aws.ToString(out.NextShardIterator)}
 }
 
 // takePoll takes the result of a poll: the records go to their lanes. The next poll follows at once
@@ -86,7 +84,7 @@ func (s *shardReader) takePoll(p poll, now time.Time) {
 	for _, r := range p.records {
 		s.takeRecord(r, now)
 	}
-	if p.end {
+	if p.next == "" {
 		s.close()
 	}
 	switch {
@@ -106,9 +104,8 @@ func (s *shardReader) takePoll(p poll, now time.Time) {
 
 // takePollError decides how to go on after an error.
 //
-// An iterator expires after 15 minutes ("GetShardIterator", API_streams_GetShardIterator.html); the
-// next one begins behind the record read last. Each poll brings a fresh iterator, so this needs a
-// shard that was not polled for that long. Where the records behind it are trimmed, or, on DynamoDB
+// An iterator that was not used for 15 minutes has expired (API_streams_GetShardIterator.html); the
+// next one begins behind the record read last. Where the records there are trimmed, or, on DynamoDB
 // Local, LATEST is asked of an empty shard, reading goes on at the oldest record there is. A shard
 // that is gone has nothing more to read.
 func (s *shardReader) takePollError(err error, now time.Time) {
@@ -139,24 +136,24 @@ func (s *shardReader) close() {
 
 // takeRecord puts a record into its lane unless it is to be dropped.
 func (s *shardReader) takeRecord(r types.Record, now time.Time) {
-	s.board.count(func(st *Stats) { st.Read++ })
+	s.count(func(st *Stats) { st.Read++ })
 	event, err := eventOf(r, s.config.StreamARN)
 	var rec *record
 	if err == nil {
-		s.advance(r)
+		s.lastRead = *r.Dynamodb.SequenceNumber // which changeOf has found
 		if changesNothing(event) {
-			s.board.count(func(st *Stats) { st.Unchanged++ })
+			s.count(func(st *Stats) { st.Unchanged++ })
 			return
 		}
 		if !s.passes(event) {
-			s.board.count(func(st *Stats) { st.Filtered++ })
+			s.count(func(st *Stats) { st.Filtered++ })
 			return
 		}
 		rec, err = newRecord(event, r.Dynamodb.ApproximateCreationDateTime)
 	}
 	if err != nil {
 		s.config.Logger.Error("record is dropped", "shard", s.id, "error", err)
-		s.board.count(func(st *Stats) { st.Unreadable++ })
+		s.count(func(st *Stats) { st.Unreadable++ })
 		return
 	}
 	// DynamoDB Local cuts the time to the minute. A record that the poll before this one did not
@@ -165,11 +162,4 @@ func (s *shardReader) takeRecord(r types.Record, now time.Time) {
 		rec.at = s.emptyAt
 	}
 	s.lanes[rec.lane%uint64(len(s.lanes))].add(rec, now)
-}
-
-// advance remembers the last record read.
-func (s *shardReader) advance(r types.Record) {
-	if sequence := aws.ToString(r.Dynamodb.SequenceNumber); sequence != "" {
-		s.lastRead = sequence
-	}
 }

@@ -27,15 +27,7 @@ type shardReader struct {
 
 	polling  bool
 	inFlight int
-	polled   chan poll
-	finished chan finished
-}
-
-// finished is the result of one invocation or on-failure message.
-type finished struct {
-	lane    *lane
-	batch   *batch
-	outcome outcome
+	results  chan func(now time.Time) // takes what came of a poll, an invocation or a message
 }
 
 func newShardReader(r *Runner, s *shard) *shardReader {
@@ -44,8 +36,7 @@ func newShardReader(r *Runner, s *shard) *shardReader {
 		id:       s.id,
 		position: s.from,
 		lanes:    r.lanes(s.id),
-		polled:   make(chan poll),
-		finished: make(chan finished),
+		results:  make(chan func(time.Time)),
 	}
 }
 
@@ -60,7 +51,7 @@ func (s *shardReader) run(ctx context.Context) bool {
 		if !stopping {
 			wake = earlier(s.dispatch(ctx, now), s.pollIfDue(ctx, now))
 		}
-		s.report()
+		s.note(s.id, shardNote{emptyAt: s.emptyAt, waiting: s.waiting()})
 		switch {
 		case stopping && !s.polling && s.inFlight == 0:
 			return false
@@ -70,10 +61,8 @@ func (s *shardReader) run(ctx context.Context) bool {
 		select {
 		case <-stop:
 			stop, stopping = nil, true
-		case p := <-s.polled:
-			s.takePoll(p, time.Now())
-		case f := <-s.finished:
-			s.takeFinished(f, time.Now())
+		case take := <-s.results:
+			take(time.Now())
 		case <-after(now, wake):
 		}
 	}
@@ -105,8 +94,8 @@ func (s *shardReader) dispatch(ctx context.Context, now time.Time) time.Time {
 			continue
 		}
 		if b.condition == dropped {
-			l.discarded(now)
-			s.board.count(func(st *Stats) { st.Dropped += int64(len(b.records)) })
+			l.done(now)
+			s.count(func(st *Stats) { st.Dropped += int64(len(b.records)) })
 			wake = now // the lane may have more
 			continue
 		}
@@ -117,14 +106,17 @@ func (s *shardReader) dispatch(ctx context.Context, now time.Time) time.Time {
 			go s.discard(l, b)
 			continue
 		}
-		s.board.count(func(st *Stats) {
+		s.count(func(st *Stats) {
 			st.Invocations++
 			st.InFlight++
 			if b.failures > 0 {
 				st.Retries++
 			}
 		})
-		go func() { s.finished <- finished{lane: l, batch: b, outcome: s.invoke(ctx, b)} }()
+		go func() {
+			o := s.invoke(ctx, b)
+			s.results <- func(now time.Time) { s.finish(l, b, o, now) }
+		}()
 	}
 	return wake
 }
@@ -151,7 +143,7 @@ func (s *shardReader) invoke(ctx context.Context, b *batch) outcome {
 	return outcome{reached: true, firstFailed: first}
 }
 
-// discard sends the on-failure message about a batch.
+// discard sends the on-failure message about a batch, which leaves its lane then.
 func (s *shardReader) discard(l *lane, b *batch) {
 	s.config.Logger.Error("records are discarded", "shard", s.id, "records", len(b.records),
 		"from", b.records[0].sequence, "to", b.records[len(b.records)-1].sequence,
@@ -160,24 +152,23 @@ func (s *shardReader) discard(l *lane, b *batch) {
 		function := template.FunctionARN(s.mapping.Function)
 		s.config.OnFailure(queue, failureOf(b, function, s.config.StreamARN, s.id, time.Now()))
 	}
-	s.finished <- finished{lane: l, batch: b}
+	s.results <- func(now time.Time) {
+		s.inFlight--
+		l.done(now)
+		s.count(func(st *Stats) { st.Failed += int64(len(b.records)) })
+	}
 }
 
-// takeFinished hands a result to its lane.
-func (s *shardReader) takeFinished(f finished, now time.Time) {
+// finish gives the outcome of an invocation to its lane.
+func (s *shardReader) finish(l *lane, b *batch, o outcome, now time.Time) {
 	s.inFlight--
-	last := f.batch.records[len(f.batch.records)-1]
-	if f.batch.condition != "" {
-		f.lane.discarded(now)
-		s.board.count(func(st *Stats) { st.Failed += int64(len(f.batch.records)) })
-		return
-	}
-	t := f.lane.finish(f.batch, f.outcome, now)
-	s.board.count(func(st *Stats) {
+	last := b.records[len(b.records)-1]
+	delivered, repeated := l.finish(b, o, now)
+	s.count(func(st *Stats) {
 		st.InFlight--
-		st.Delivered += int64(t.delivered)
-		st.Repeated += int64(t.repeated)
-		if f.outcome.reached && !last.at.IsZero() {
+		st.Delivered += int64(delivered)
+		st.Repeated += int64(repeated)
+		if o.reached && !last.at.IsZero() {
 			st.IteratorAge = max(now.Sub(last.at), 0)
 		}
 	})
@@ -190,9 +181,4 @@ func (s *shardReader) waiting() int {
 		n += l.size()
 	}
 	return n
-}
-
-// report writes the state down for Stats and Idle.
-func (s *shardReader) report() {
-	s.board.note(s.id, shardNote{emptyAt: s.emptyAt, waiting: s.waiting()})
 }

@@ -11,15 +11,11 @@ import (
 // failed, len(records) where none did. An error means that the response names no record of the
 // batch, so that all records count as failed (index 0).
 //
-// "Configuring partial batch response with DynamoDB and Lambda"
-// (services-ddb-batchfailurereporting.html): an empty or null list of failures and an empty or null
-// response are a complete success; an empty, null or wrongly named identifier is a complete
-// failure; of several identifiers the lowest sequence number is the checkpoint, and all records
-// from it on are retried. Names are compared exactly, so an object without the field
-// "batchItemFailures" is an empty response.
-//
-// Open on AWS's pages: an identifier that is not in the batch, and a response of another shape.
-// Both are complete failures here; an empty JSON string or list at the top is an empty response.
+// An empty or null list of failures and an empty or null response are a complete success; an empty,
+// null or wrongly named identifier is a complete failure; of several the lowest is the checkpoint,
+// from which on all records are retried (services-ddb-batchfailurereporting.html). Names are
+// compared exactly. Open on AWS's pages: an identifier that is not in the batch, and a response of
+// another shape, are complete failures here; an empty JSON string or list is an empty response.
 func firstFailed(response []byte, records []*record) (int, error) {
 	failed, err := FailedItems(response)
 	if err != nil {

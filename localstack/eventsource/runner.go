@@ -1,7 +1,6 @@
 package eventsource
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,13 +49,9 @@ type Config struct {
 	Invoke Invoke
 	// OnFailure takes a message about discarded records, where the mapping has a queue for them.
 	OnFailure func(queue string, message []byte)
-	// Backoff is the pause before a batch is tried again, after failures in a row (1 and more). nil
-	// means 100 ms, doubling up to 10 s, less a random part of up to a half. AWS does not publish
-	// Lambda's.
-	Backoff func(failures int) time.Duration
 	// Chaos is for tests.
 	Chaos Chaos
-	// Logger gets what goes wrong. nil means slog.Default().
+	// Logger gets what goes wrong.
 	Logger *slog.Logger
 }
 
@@ -78,7 +73,7 @@ type Runner struct {
 	mapping template.Mapping
 	config  Config
 	filters []pattern
-	board   board
+	board
 }
 
 // New returns a runner of a mapping. The error is of a filter that is no pattern.
@@ -91,10 +86,7 @@ func New(m template.Mapping, c Config) (*Runner, error) {
 		}
 		r.filters = append(r.filters, p)
 	}
-	if c.Backoff == nil {
-		c.Backoff = defaultBackoff
-	}
-	c.Logger = cmp.Or(c.Logger, slog.Default()).With("mapping", m.LogicalID, "function", m.Function)
+	c.Logger = c.Logger.With("mapping", m.LogicalID, "function", m.Function)
 	r.config = c
 	return r, nil
 }
@@ -107,22 +99,15 @@ func (r *Runner) passes(event map[string]any) bool {
 		slices.ContainsFunc(r.filters, func(p pattern) bool { return p.matches(event) })
 }
 
-// defaultBackoff is documented at Config.Backoff.
-func defaultBackoff(failures int) time.Duration {
+// backoff is the pause before a batch is tried again, after failures in a row (1 and more): 100 ms,
+// doubling up to 10 s, less a random part of up to a half. AWS does not publish Lambda's.
+func backoff(failures int) time.Duration {
 	pause := 10 * time.Second
 	if failures < 8 {
 		pause = min(pause, 100*time.Millisecond<<(failures-1))
 	}
 	return pause - rand.N(pause/2)
 }
-
-// Stats returns the runner's counters. It may be called at any time.
-func (r *Runner) Stats() Stats { return r.board.read() }
-
-// Idle reports whether everything that was in the stream at this time has been read and dealt with:
-// accepted, filtered out, or discarded. For a stream that somebody has stopped writing to at this
-// time it says that the mapping has drained. It may be called at any time.
-func (r *Runner) Idle(since time.Time) bool { return r.board.idle(since) }
 
 // Run reads the stream and invokes the function until the context ends; then it waits for
 // invocations under way and returns nil. It returns an error if the stream does not exist, or no
@@ -157,7 +142,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		default:
 			failures = 0
 			tree.see(shards, r.mapping.StartingPosition)
-			r.board.described(tree.open())
+			r.described(tree)
 			for _, s := range tree.start() {
 				reader := newShardReader(r, s)
 				readers.Go(func() {
@@ -174,8 +159,8 @@ func (r *Runner) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case id := <-ended:
-			tree.done(id)
-			r.board.ended(id)
+			tree[id].state = shardDone
+			r.ended(id)
 		case <-time.After(pause):
 		}
 	}
@@ -216,7 +201,7 @@ func (r *Runner) lanes(shardID string) []*lane {
 	for i := range lanes {
 		lanes[i] = &lane{
 			mapping: &r.mapping,
-			backoff: r.config.Backoff,
+			backoff: backoff,
 			chaos:   r.config.Chaos.Dice(seed.Sum64() + uint64(i)),
 		}
 	}

@@ -347,13 +347,13 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 		f.answer = func([]received) (string, string, error) {
 			calls++
 			if calls < 4 {
+				bubble.Sleep(2 * time.Second)
 				return "", "", errors.New("throttled")
 			}
 			return "", "", nil
 		}
-		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) {
 			m.MaxRecordAge = time.Minute
-			c.Backoff = func(int) time.Duration { return 2 * time.Second }
 		})
 		run.drain()
 		stream.put("a", "fresh")
@@ -398,7 +398,7 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 	check.Need(t, len(got) == 1 && got[0].id == "a", "started %v, want a", got)
 	got = tree.start()
 	check.Is(t, len(got), 0, got)
-	tree.done("a")
+	tree["a"].state = shardDone
 	tree.see([]types.Shard{shard("b", "a")}, "TRIM_HORIZON")
 	check.That(t, tree["a"] == nil, "a is still known")
 	got = tree.start()

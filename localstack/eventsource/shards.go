@@ -24,7 +24,7 @@ type shardState int
 const (
 	shardWaiting shardState = iota
 	shardRunning
-	shardDone
+	shardDone // everything in it has been dealt with
 )
 
 // see takes the whole list of shards that DescribeStream has given.
@@ -73,18 +73,4 @@ func (t shardTree) start() []*shard {
 		s.state = shardRunning
 	}
 	return ready
-}
-
-// done says that everything in a shard has been dealt with.
-func (t shardTree) done(id string) { t[id].state = shardDone }
-
-// open returns the shards that are not done.
-func (t shardTree) open() []string {
-	var ids []string
-	for id, s := range t {
-		if s.state != shardDone {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

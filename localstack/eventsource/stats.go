@@ -39,7 +39,8 @@ type Stats struct {
 	Polls int64
 }
 
-// board is what the goroutines of a runner write down for Stats and Idle.
+// board is what the goroutines of a runner write down for Stats and Idle. Both may be called at any
+// time.
 type board struct {
 	mu     sync.Mutex
 	stats  Stats
@@ -79,19 +80,20 @@ func (b *board) ended(id string) {
 	b.unknown = true
 }
 
-// described says that the open shards are known.
-func (b *board) described(open []string) {
+// described says that the shards are known.
+func (b *board) described(tree shardTree) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unknown = false
-	for _, id := range open {
-		if _, ok := b.shards[id]; !ok {
+	for id, s := range tree {
+		if _, ok := b.shards[id]; !ok && s.state != shardDone {
 			b.shards[id] = shardNote{}
 		}
 	}
 }
 
-func (b *board) read() Stats {
+// Stats returns the runner's counters.
+func (b *board) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.stats
@@ -101,7 +103,10 @@ func (b *board) read() Stats {
 	return s
 }
 
-func (b *board) idle(since time.Time) bool {
+// Idle reports whether everything that was in the stream at this time has been read and dealt with:
+// accepted, filtered out, or discarded. For a stream that somebody has stopped writing to at this
+// time it says that the mapping has drained.
+func (b *board) Idle(since time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.unknown {

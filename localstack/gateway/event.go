@@ -30,23 +30,8 @@ type event struct {
 // and no authentication, which that type always has.
 type requestContext struct {
 	events.APIGatewayV2HTTPRequestContext
-	Authorizer     *authorizer `json:"authorizer,omitempty"`
-	Authentication *struct{}   `json:"authentication,omitempty"`
-}
-
-type authorizer struct {
-	IAM *iam `json:"iam,omitempty"`
-	JWT *jwt `json:"jwt,omitempty"`
-}
-
-type iam struct {
-	AccessKey       string    `json:"accessKey"`
-	AccountID       string    `json:"accountId"`
-	CallerID        string    `json:"callerId"`
-	CognitoIdentity *struct{} `json:"cognitoIdentity"`
-	PrincipalOrgID  *string   `json:"principalOrgId"`
-	UserARN         string    `json:"userArn"`
-	UserID          string    `json:"userId"`
+	Authorizer     map[string]any `json:"authorizer,omitempty"`
+	Authentication *struct{}      `json:"authentication,omitempty"`
 }
 
 // target is what a request was routed to.
@@ -80,9 +65,9 @@ func newEvent(r *http.Request, body []byte, t target, now time.Time) ([]byte, er
 	}
 	switch {
 	case t.iam:
-		e.RequestContext.Authorizer = identity(r)
+		e.RequestContext.Authorizer = map[string]any{"iam": identity(r)}
 	case t.token != nil:
-		e.RequestContext.Authorizer = &authorizer{JWT: t.token}
+		e.RequestContext.Authorizer = map[string]any{"jwt": t.token}
 	}
 	// A text that is no UTF-8 fits into no JSON: what AWS makes of it is not documented. In base64
 	// the function sees what was sent.
@@ -181,15 +166,16 @@ const unsigned = "unsigned"
 
 // identity is the caller that a signed request names, unsigned for one without a signature. The
 // signature is not checked.
-func identity(r *http.Request) *authorizer {
+func identity(r *http.Request) map[string]any {
 	header := r.Header.Get("Authorization")
 	key := unsigned
 	if strings.HasPrefix(header, "AWS4-HMAC-SHA256") {
 		_, credential, _ := strings.Cut(header, "Credential=")
 		key, _, _ = strings.Cut(credential, "/")
 	}
-	return &authorizer{IAM: &iam{
-		AccessKey: key, AccountID: template.Account, CallerID: key, UserID: key,
-		UserARN: "arn:" + template.Partition + ":iam::" + template.Account + ":user/" + key,
-	}}
+	return map[string]any{
+		"accessKey": key, "accountId": template.Account, "callerId": key, "userId": key,
+		"cognitoIdentity": nil, "principalOrgId": nil,
+		"userArn": "arn:" + template.Partition + ":iam::" + template.Account + ":user/" + key,
+	}
 }

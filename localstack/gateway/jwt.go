@@ -123,13 +123,11 @@ func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, 
 		return nil, err
 	}
 	scopes := words(cmp.Or(claims["scope"], claims["scp"]))
-	if len(want.Scopes) > 0 && !slices.ContainsFunc(want.Scopes, func(s string) bool {
-		return slices.Contains(scopes, s)
-	}) {
-		return nil, errScope
-	}
 	verified := &jwt{Claims: map[string]string{}}
 	if len(want.Scopes) > 0 {
+		if !anyOf(want.Scopes, scopes) {
+			return nil, errScope
+		}
 		verified.Scopes = scopes
 	}
 	for name, value := range claims {
@@ -138,15 +136,18 @@ func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, 
 	return verified, nil
 }
 
+// anyOf reports whether one of the texts is among others.
+func anyOf(texts, others []string) bool {
+	return slices.ContainsFunc(texts, func(s string) bool { return slices.Contains(others, s) })
+}
+
 // checkClaims looks at the claims that every token must have.
 func checkClaims(claims map[string]any, want template.JWT, now time.Time) error {
 	if claims["iss"] != want.Issuer {
 		return fmt.Errorf("the issuer is %v, and not %s", claims["iss"], want.Issuer)
 	}
 	audience := cmp.Or(claims["aud"], claims["client_id"])
-	if !slices.ContainsFunc(words(audience), func(a string) bool {
-		return slices.Contains(want.Audience, a)
-	}) {
+	if !anyOf(words(audience), want.Audience) {
 		return fmt.Errorf("the audience is %v, and none of %v", audience, want.Audience)
 	}
 	at := float64(now.UnixMilli()) / 1000
@@ -187,19 +188,18 @@ func words(claim any) []string {
 // claimText is a claim as API Gateway writes it: always a text, a list in brackets with blanks
 // between.
 func claimText(claim any) string {
-	list, ok := claim.([]any)
-	if !ok {
-		if text, ok := claim.(string); ok {
-			return text
+	switch claim := claim.(type) {
+	case string:
+		return claim
+	case []any:
+		texts := make([]string, len(claim))
+		for i := range claim {
+			texts[i] = claimText(claim[i])
 		}
-		raw, _ := json.Marshal(claim)
-		return string(raw)
+		return "[" + strings.Join(texts, " ") + "]"
 	}
-	texts := make([]string, len(list))
-	for i := range list {
-		texts[i] = claimText(list[i])
-	}
-	return "[" + strings.Join(texts, " ") + "]"
+	raw, _ := json.Marshal(claim)
+	return string(raw)
 }
 
 // admit lets a request in: verified is what the function gets of its token.

@@ -66,15 +66,9 @@ func better(a, b fit) bool {
 }
 
 func try(route template.Route, segments []string) (fit, bool) {
-	f := fit{route: route}
+	f := fit{route: route, parameters: map[string]string{}}
 	if route.Key == "$default" {
 		return f, true
-	}
-	set := func(name, value string) {
-		if f.parameters == nil {
-			f.parameters = map[string]string{}
-		}
-		f.parameters[name] = value
 	}
 	parts := strings.Split(strings.TrimPrefix(route.Path, "/"), "/")
 	for i, part := range parts {
@@ -85,11 +79,11 @@ func try(route template.Route, segments []string) (fit, bool) {
 		case i >= len(segments):
 			return fit{}, false
 		case isVariable && isGreedy:
-			set(rest, strings.Join(segments[i:], "/"))
+			f.parameters[rest] = strings.Join(segments[i:], "/")
 			f.parts = append(f.parts, greedy)
 			return f, segments[i] != ""
 		case isVariable && segments[i] != "":
-			set(name, segments[i])
+			f.parameters[name] = segments[i]
 			f.parts = append(f.parts, variable)
 		case !isVariable && part == segments[i]:
 			f.parts = append(f.parts, literal)

@@ -11,29 +11,21 @@ import (
 // maxTimeout is the longest that a function runs.
 const maxTimeout = 15 * time.Minute
 
-type functionURL struct {
-	template.URL
-	functions *lambda.Service
-	warn      func(message string)
-}
-
 // NewURL answers for a function URL ("Invoking Lambda function URLs", AWS Lambda Developer Guide).
 // 413: a body over 6 MB. 429: the function is throttled. 502: the function failed, or its answer
 // cannot be read.
 func NewURL(u template.URL, functions *lambda.Service, warn func(string)) http.Handler {
-	return &functionURL{URL: u, functions: functions, warn: warn}
-}
-
-func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	call{
-		target: target{
-			apiID: u.LogicalID, domain: domain(u.Endpoint), routeKey: "$default",
-			stage: template.Stage{Name: "$default"},
-			path:  r.URL.EscapedPath(), iam: u.IAM,
-		},
-		Request: lambda.Request{Function: u.Function, Qualifier: u.Qualifier}, functions: u.functions,
-		name: u.Function + "'s URL", warn: u.warn, maxBody: maxURLBody, timeout: maxTimeout,
-		contentType: "application/json", idHeader: "X-Amzn-Requestid",
-		throttled: http.StatusTooManyRequests, failed: http.StatusBadGateway,
-	}.serve(w, r)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		call{
+			target: target{
+				apiID: u.LogicalID, domain: domain(u.Endpoint), routeKey: "$default",
+				stage: template.Stage{Name: "$default"},
+				path:  r.URL.EscapedPath(), iam: u.IAM,
+			},
+			Request: lambda.Request{Function: u.Function, Qualifier: u.Qualifier}, functions: functions,
+			name: u.Function + "'s URL", warn: warn, maxBody: maxURLBody, timeout: maxTimeout,
+			contentType: "application/json", idHeader: "X-Amzn-Requestid",
+			throttled: http.StatusTooManyRequests, failed: http.StatusBadGateway,
+		}.serve(w, r)
+	})
 }

@@ -3,7 +3,6 @@ package lambda
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -17,7 +16,6 @@ type invocation struct {
 	payload       []byte
 	clientContext string
 	trace         string
-	timeout       time.Duration
 	deadline      time.Time // set when the runtime gets it
 }
 
@@ -28,7 +26,7 @@ func newInvocation(f *function, r Request) *invocation {
 	}
 	return &invocation{
 		id: template.UUID(rand.Text()), arn: arn, payload: r.Payload, clientContext: r.ClientContext,
-		trace: newTrace(), timeout: f.Timeout,
+		trace: newTrace(),
 	}
 }
 
@@ -49,11 +47,8 @@ type answer struct {
 
 // failed is the answer in place of a runtime that gave none.
 func failed(id, errorType, message string) *answer {
-	payload, _ := json.Marshal(map[string]string{
-		"errorType":    errorType,
-		"errorMessage": "RequestId: " + id + " " + message,
-	})
-	return &answer{payload: payload, functionError: "Unhandled"}
+	return &answer{payload: functionError(errorType, "RequestId: "+id+" "+message),
+		functionError: "Unhandled"}
 }
 
 // timedOut is Lambda's answer for a function that took too long.

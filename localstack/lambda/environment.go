@@ -17,20 +17,18 @@ type environment struct {
 	program  int // of the function, when this was started
 	process  *process
 	server   *http.Server
-	polls    chan *poll   // the runtime asks for work
+	polls    chan poll    // the runtime asks for work
 	answers  chan *answer // the runtime has an answer, or its initialisation failed
-	closed   chan struct{}
-	poll     *poll // the runtime's open question, nil while it works or is dead
+	poll     poll         // the runtime's open question, nil while it works or is dead
 
 	mu      sync.Mutex
 	current *invocation // what the runtime may answer now
 	ready   bool        // the runtime has asked for work once
 }
 
-// poll is one open request for work. The handler that holds it is given the invocation.
-type poll struct {
-	reply chan *invocation // buffered: giving never waits
-}
+// poll is one open request for work. The handler that holds it is given the invocation. It is
+// buffered: giving never waits.
+type poll chan *invocation
 
 func newEnvironment(f *function) (*environment, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,7 +37,7 @@ func newEnvironment(f *function) (*environment, error) {
 	}
 	e := &environment{
 		function: f,
-		polls:    make(chan *poll), answers: make(chan *answer, 1), closed: make(chan struct{}),
+		polls:    make(chan poll), answers: make(chan *answer, 1),
 	}
 	stream := time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + rand.Text()
 	api := listener.Addr().String()
@@ -58,7 +56,6 @@ func newEnvironment(f *function) (*environment, error) {
 
 // close kills the process and waits until nothing of the environment is left.
 func (e *environment) close() {
-	close(e.closed)
 	e.process.kill()
 	_ = e.server.Close()
 }
@@ -93,17 +90,17 @@ func (e *environment) initialise(inv *invocation) *answer {
 // again; the environment then is frozen. e.poll is nil afterwards where the environment can serve
 // no more.
 func (e *environment) run(inv *invocation) answer {
-	inv.deadline = time.Now().Add(inv.timeout)
-	over, killed := time.After(inv.timeout), e.function.plan()
+	inv.deadline = time.Now().Add(e.function.Timeout)
+	over, killed := time.After(e.function.Timeout), e.function.plan()
 	e.setCurrent(inv)
 	e.process.output.clearTail()
 	e.process.resume()
-	e.poll.reply <- inv
+	e.poll <- inv
 	e.poll = nil
-	got := e.await(inv, over, killed)
+	got, final := e.await(inv, over, killed)
 	e.setCurrent(nil)
 	switch {
-	case got.final:
+	case final:
 		e.process.kill()
 		e.poll = nil
 	case e.poll == nil:
@@ -113,43 +110,37 @@ func (e *environment) run(inv *invocation) answer {
 		e.process.freeze()
 	}
 	e.process.output.sync()
-	return got.answer
+	return *got
 }
 
-// outcome is an answer, and whether the environment ends with it.
-type outcome struct {
-	answer
-	final bool
-}
-
-// await waits for the answer, until the time is over. Where killed is not nil, the process is
-// killed when it says so, and at the latest when it has answered.
-func (e *environment) await(inv *invocation, over, killed <-chan time.Time) outcome {
+// await waits for the answer, until the time is over, and reports whether it is a final one, with
+// which the environment ends. Where killed is not nil, the process is killed when it says so, or
+// else when it has answered.
+func (e *environment) await(inv *invocation, over, killed <-chan time.Time) (*answer, bool) {
 	for {
 		select {
 		case a := <-e.answers:
 			if killed != nil {
-				return outcome{*e.killed(inv), true}
+				return e.killed(inv), true
 			}
-			return outcome{*a, false}
+			return a, false
 		case p := <-e.polls:
 			if e.answered() { // and asks for more before the answer was taken
 				e.poll = p
 			} else { // its connection broke before it had the request
-				p.reply <- inv
+				p <- inv
 			}
 		case <-killed:
-			return outcome{*e.killed(inv), true}
+			return e.killed(inv), true
 		case <-e.process.exited:
-			return outcome{*exited(inv.id, e.process.state), true}
+			return exited(inv.id, e.process.state), true
 		case <-over:
-			a := timedOut(inv.id, inv.timeout)
 			e.function.service.config.Log(e.function.Name,
 				fmt.Sprintf("%s %s Task timed out after %.2f seconds",
-					time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), inv.id, inv.timeout.Seconds()))
-			return outcome{*a, true}
+					time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), inv.id, e.function.Timeout.Seconds()))
+			return timedOut(inv.id, e.function.Timeout), true
 		case <-e.function.service.ctx.Done():
-			return outcome{*exited(inv.id, "stopped"), true}
+			return exited(inv.id, "stopped"), true
 		}
 	}
 }

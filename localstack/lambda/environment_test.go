@@ -17,17 +17,17 @@ func TestAwaitAnsweredAndAsked(t *testing.T) {
 		e := &environment{
 			function: &function{service: &Service{ctx: context.Background()}},
 			process:  &process{exited: make(chan struct{})},
-			polls:    make(chan *poll, 1), answers: make(chan *answer, 1),
+			polls:    make(chan poll, 1), answers: make(chan *answer, 1),
 		}
 		inv := &invocation{id: "one"}
 		e.setCurrent(inv)
 		check.Need(t, e.claim("one"), "the answer was refused")
 		e.answers <- &answer{payload: []byte("done")}
-		next := &poll{reply: make(chan *invocation, 1)}
+		next := make(poll, 1)
 		e.polls <- next
-		got := e.await(inv, timer.C, nil)
-		check.Need(t, !got.final && string(got.payload) == "done", "outcome %+v", got)
-		check.Need(t, len(next.reply) == 0, "the request was given again")
+		got, final := e.await(inv, timer.C, nil)
+		check.Need(t, !final && string(got.payload) == "done", "outcome %+v", got)
+		check.Need(t, len(next) == 0, "the request was given again")
 		check.Need(t, e.poll == next || len(e.polls) != 0, "the question for more is lost")
 	}
 }

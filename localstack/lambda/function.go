@@ -69,8 +69,6 @@ func (f *function) reserve(ctx context.Context) error {
 	}
 }
 
-func (f *function) free() { <-f.slots }
-
 func (f *function) count(change func(*Stats)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -172,6 +170,32 @@ func (f *function) start(inv *invocation) (*environment, *answer, []byte) {
 		return nil, failure, e.process.output.tail()
 	}
 	return e, nil, nil
+}
+
+// plan decides whether Kill hits a request; nil is of one that it does not. A third of those that
+// are hit dies as it begins, a third at a moment within the function's usual time, and a third when
+// the answer is there.
+func (f *function) plan() <-chan time.Time {
+	s := f.service
+	if s.config.Kill == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	hit, moment := s.random.Float64() < s.config.Kill, 3*s.random.Float64()
+	s.mu.Unlock()
+	if !hit {
+		return nil
+	}
+	var after time.Duration
+	switch {
+	case moment >= 2:
+		after = time.Hour // longer than any request: the answer comes first
+	case moment >= 1:
+		f.mu.Lock()
+		after = time.Duration((moment - 1) * float64(f.mean))
+		f.mu.Unlock()
+	}
+	return time.After(after)
 }
 
 func (f *function) finish(inv *invocation, a answer, tail []byte, took time.Duration) Response {

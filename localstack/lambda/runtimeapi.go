@@ -23,19 +23,16 @@ func (e *environment) runtimeAPI() http.Handler {
 
 // next holds the runtime's request until there is work.
 func (e *environment) next(w http.ResponseWriter, r *http.Request) {
-	p := &poll{reply: make(chan *invocation, 1)}
+	p := make(poll, 1)
 	select {
 	case e.polls <- p:
-	case <-r.Context().Done():
-		return
-	case <-e.closed:
+	case <-r.Context().Done(): // also where the environment is closed
 		return
 	}
 	select {
-	case inv := <-p.reply:
+	case inv := <-p:
 		writeInvocation(w, inv)
 	case <-r.Context().Done():
-	case <-e.closed:
 	}
 }
 
@@ -60,22 +57,18 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "RequestBroken", "the response was not complete")
 		return
 	}
-	a := &answer{payload: bytes.TrimSpace(body)}
-	tooLarge := len(body) > MaxResponse
-	if tooLarge {
-		a = &answer{functionError: "Unhandled", payload: functionError("Function.ResponseSizeTooLarge",
-			fmt.Sprintf("Response payload size exceeded maximum allowed payload size (%d bytes).",
-				MaxResponse))}
-	}
-	if !e.give(w, r, a) {
+	if len(body) <= MaxResponse {
+		if e.give(w, r, &answer{payload: bytes.TrimSpace(body)}) {
+			accept(w)
+		}
 		return
 	}
-	if tooLarge {
+	tooLarge := functionError("Function.ResponseSizeTooLarge", fmt.Sprintf(
+		"Response payload size exceeded maximum allowed payload size (%d bytes).", MaxResponse))
+	if e.give(w, r, &answer{functionError: "Unhandled", payload: tooLarge}) {
 		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge",
 			fmt.Sprintf("Exceeded maximum allowed payload size (%d bytes).", MaxResponse))
-		return
 	}
-	accept(w)
 }
 
 // invocationError takes the runtime's word that the function failed.
@@ -136,14 +129,14 @@ func functionError(errorType, message string) []byte {
 	return text
 }
 
-func accept(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusAccepted)
-	_, _ = io.WriteString(w, `{"status":"OK"}`)
-}
+func accept(w http.ResponseWriter) { say(w, http.StatusAccepted, []byte(`{"status":"OK"}`)) }
 
 func refuse(w http.ResponseWriter, status int, errorType, message string) {
+	say(w, status, functionError(errorType, message))
+}
+
+func say(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(functionError(errorType, message))
+	_, _ = w.Write(text)
 }

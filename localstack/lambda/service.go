@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -48,13 +49,17 @@ type Config struct {
 	Log func(function, line string)
 	// Unreserved is the most environments of a function without reserved concurrency; 16 where zero.
 	Unreserved int
-	// Chaos kills processes at random; none are killed where it is nil.
-	Chaos *Chaos
+	// Kill is the probability, from 0 to 1, that a request's process is killed while it works, as by a
+	// machine that fails: before the request had an effect, between two, or when all is done and only
+	// the answer is missing. The caller gets what Lambda gives when a runtime dies. Seed fixes which
+	// requests are hit and where each is aimed; what one has done by then depends on the machine.
+	Kill float64
+	Seed uint64
 	// OnFailure takes what became of an asynchronous request that was given up on, as Lambda writes
 	// it to an on-failure destination.
 	OnFailure func(destination string, message []byte)
-	// OnError gets each response with a FunctionError, but for those whose process chaos has
-	// killed. It may be called from several goroutines at once.
+	// OnError gets each response with a FunctionError, but for those whose process Kill has ended. It
+	// may be called from several goroutines at once.
 	OnError func(function string, response Response)
 	// AsyncRetry is what an asynchronous request that failed waits for its second attempt, and half
 	// of what it waits for its third; a minute where zero, as on AWS.
@@ -72,6 +77,7 @@ type Service struct {
 	mu        sync.Mutex
 	functions map[string]*function
 	closed    bool
+	random    *rand.Rand // decides what is killed
 }
 
 // New returns a service without functions.
@@ -87,7 +93,8 @@ func New(config Config) *Service {
 	if config.OnError == nil {
 		config.OnError = func(string, Response) {}
 	}
-	s := &Service{config: config, starter: child.NewStarter(), functions: map[string]*function{}}
+	s := &Service{config: config, starter: child.NewStarter(), functions: map[string]*function{},
+		random: rand.New(rand.NewPCG(config.Seed, 0x5eed))}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -188,7 +195,7 @@ func (s *Service) Invoke(ctx context.Context, r Request) (Response, error) {
 	go func() {
 		defer s.work.Done()
 		response := f.serve(r)
-		f.free() // before the answer: the caller's next request finds the place free
+		<-f.slots // before the answer: the caller's next request finds the place free
 		done <- response
 	}()
 	select {
@@ -240,16 +247,13 @@ func (s *Service) check(r *Request, limit int) (*function, error) {
 // does nothing.
 func (s *Service) Close() {
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return
-	}
+	closed, functions := s.closed, slices.Collect(maps.Values(s.functions))
 	s.closed = true
 	s.mu.Unlock()
+	if closed {
+		return
+	}
 	s.cancel()
-	s.mu.Lock()
-	functions := slices.Collect(maps.Values(s.functions))
-	s.mu.Unlock()
 	for _, f := range functions {
 		f.closeIdle()
 	}

@@ -52,24 +52,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// logs collects the lines of functions.
-type logs struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (l *logs) add(_, line string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(l.lines, line)
-}
-
-func (l *logs) all() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.lines)
-}
-
 func serve(t *testing.T, c Config, f template.Function) *Service {
 	t.Helper()
 	s := New(c)
@@ -234,11 +216,11 @@ func TestRefused(t *testing.T) {
 // TestLogs has every line of a request in the log before its answer is there, and the last 4 KB of
 // it in the tail.
 func TestLogs(t *testing.T) {
-	var l logs
-	s := serve(t, Config{Log: l.add}, template.Function{Reserved: -1})
+	var lines []string
+	s := serve(t, Config{Log: func(_, line string) { lines = append(lines, line) }},
+		template.Function{Reserved: -1})
 	const n = 5000
 	r := invoke(t, s, fmt.Sprintf(`{"do":"log","n":%d}`, n))
-	lines := l.all()
 	check.Need(t, len(lines) == n+1 && lines[0] == "line 0" && lines[n] == "end",
 		"%d lines, from %q to %q; want %d", len(lines), lines[0], lines[len(lines)-1], n+1)
 	if len(r.LogTail) != tailLimit || !strings.HasSuffix(string(r.LogTail), "line 4999\nend\n") {
@@ -400,7 +382,7 @@ func TestTryAsync(t *testing.T) {
 // TestChaos repeats each failed request until it succeeds. Requests are hit both before and after
 // their effect, and as often as the rate says.
 func TestChaos(t *testing.T) {
-	s := serve(t, Config{Chaos: KillRandomly(0.5, 7)}, template.Function{Reserved: -1})
+	s := serve(t, Config{Kill: 0.5, Seed: 7}, template.Function{Reserved: -1})
 	path := filepath.Join(t.TempDir(), "effects")
 	const n = 40
 	failures, withEffect := 0, 0
@@ -425,7 +407,7 @@ func TestChaos(t *testing.T) {
 
 // TestChaosAlways kills each request, wherever it was aimed: no answer gets through.
 func TestChaosAlways(t *testing.T) {
-	s := serve(t, Config{Chaos: KillRandomly(1, 7)}, template.Function{Reserved: -1})
+	s := serve(t, Config{Kill: 1, Seed: 7}, template.Function{Reserved: -1})
 	for range 12 {
 		r := invoke(t, s, `{}`)
 		check.That(t, r.FunctionError != "", "an answer got through: %s", r.Payload)

@@ -12,7 +12,6 @@ package ministack
 import (
 	"context"
 	_ "embed" // for requirements and program
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -95,19 +94,8 @@ func (s *Server) command(python, port string, strict bool) (*exec.Cmd, error) {
 }
 
 func (s *Server) healthy(ctx context.Context) error {
-	url := s.Endpoint + "/_ministack/health"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := s.client.Do(request)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("its health is %s", response.Status)
-	}
-	return errors.Join(err, response.Body.Close())
+	_, err := s.Request(ctx, "health", http.MethodGet, "/_ministack/health", nil)
+	return err
 }
 
 // Close ends the server and waits until it is gone. Calling it again does nothing.

@@ -20,8 +20,7 @@ import (
 type Config struct {
 	Queue  template.Queue
 	Reader template.QueueMapping
-	// Invoke calls the function.
-	Invoke func(ctx context.Context, payload []byte) (answer []byte, functionError string, err error)
+	Invoke eventsource.Invoke // calls the function
 	// Chaos is what goes wrong on purpose. SQS itself may hand a message out twice, or late; that one
 	// is lost stands for one that was never sent.
 	Chaos  eventsource.Chaos
@@ -62,7 +61,6 @@ type Queue struct {
 
 // New returns a queue that nobody reads yet.
 func New(config Config) *Queue {
-	config.Logger = cmp.Or(config.Logger, slog.Default())
 	return &Queue{config: config, chaos: config.Chaos.Dice(0x5a5), wake: make(chan struct{}, 1)}
 }
 
@@ -100,7 +98,6 @@ func (q *Queue) send(body string, delay time.Duration) string {
 	for range copies {
 		q.add(m)
 	}
-	q.signal()
 	return m.id
 }
 
@@ -110,9 +107,6 @@ func (q *Queue) add(m message) {
 		return cmp.Or(other.visible.Compare(at), -1)
 	})
 	q.waiting = slices.Insert(q.waiting, i, m)
-}
-
-func (q *Queue) signal() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
@@ -208,7 +202,6 @@ func (q *Queue) hand(ctx context.Context, batch []message) {
 		m.visible = begun.Add(q.config.Queue.Visibility)
 		q.add(m)
 	}
-	q.signal()
 }
 
 // event is what Lambda calls a function with.

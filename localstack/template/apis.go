@@ -45,17 +45,6 @@ type integration struct {
 	timeout       time.Duration
 }
 
-type rawRoute struct {
-	path, api, integration, authorizer string
-	scopes                             []string
-	Route
-}
-
-type rawStage struct {
-	path, api string
-	Stage
-}
-
 // permission is an AWS::Lambda::Permission.
 type permission struct {
 	function, principal, sourceARN string
@@ -85,11 +74,12 @@ func (r *reader) integration(id, _ string, p *props) {
 
 func (r *reader) route(_, _ string, p *props) {
 	p.ignore("OperationName")
-	route := rawRoute{path: p.path, api: p.need("ApiId"), Route: Route{Key: p.need("RouteKey")}}
-	authorization := p.oneOf("AuthorizationType", "NONE", "NONE", "AWS_IAM", "JWT")
-	route.IAM = authorization == "AWS_IAM"
-	if authorization == "JWT" {
-		route.authorizer, route.scopes = p.need("AuthorizerId"), p.texts("AuthorizationScopes")
+	route, authorizer := Route{Key: p.need("RouteKey")}, ""
+	switch p.oneOf("AuthorizationType", "NONE", "NONE", "AWS_IAM", "JWT") {
+	case "AWS_IAM":
+		route.IAM = true
+	case "JWT":
+		authorizer, route.JWT = p.need("AuthorizerId"), &JWT{Scopes: p.texts("AuthorizationScopes")}
 	}
 	if route.Key != "$default" {
 		var ok bool
@@ -99,11 +89,11 @@ func (r *reader) route(_, _ string, p *props) {
 				route.Key)
 		}
 	}
-	var ok bool
-	if route.integration, ok = strings.CutPrefix(p.need("Target"), "integrations/"); !ok {
+	integration, ok := strings.CutPrefix(p.need("Target"), "integrations/")
+	if !ok {
 		p.bad("Target", "must be integrations/ and the id of an integration")
 	}
-	r.routes = append(r.routes, route)
+	r.inAPI(p, func(api *API) { r.addRoute(p, api, route, integration, authorizer) })
 }
 
 // jwtAuthorizer is an authoriser of the type JWT, and its API.
@@ -135,10 +125,8 @@ func (r *reader) stage(_, physical string, p *props) {
 	if !p.boolean("AutoDeploy", false) {
 		p.bad("AutoDeploy", "must be true: deployments of their own are not run on one machine")
 	}
-	r.stages = append(r.stages, rawStage{
-		path: p.path, api: p.need("ApiId"),
-		Stage: Stage{Name: physical, Variables: p.strings("StageVariables")},
-	})
+	stage := Stage{Name: physical, Variables: p.strings("StageVariables")}
+	r.inAPI(p, func(api *API) { api.Stages = append(api.Stages, stage) })
 }
 
 func (r *reader) permission(_, _ string, p *props) {

@@ -6,15 +6,8 @@ import "slices"
 // Functions may belong to another template of the run, so their names are checked by the code that
 // has them all.
 func (r *reader) assemble() {
-	for _, stage := range r.stages {
-		if api := r.findAPI(stage.path, stage.api); api != nil {
-			api.Stages = append(api.Stages, stage.Stage)
-		}
-	}
-	for _, route := range r.routes {
-		if api := r.findAPI(route.path, route.api); api != nil {
-			r.addRoute(api, route)
-		}
+	for _, link := range r.links {
+		link()
 	}
 	for _, api := range r.template.APIs {
 		if len(api.Stages) == 0 {
@@ -22,54 +15,46 @@ func (r *reader) assemble() {
 				"has no AWS::ApiGatewayV2::Stage: on AWS it would answer nothing")
 		}
 	}
-	for _, config := range r.invokes {
-		i := slices.IndexFunc(r.template.Functions, func(f Function) bool {
-			return f.Name == config.function
-		})
+	for _, s := range r.template.Schedules {
+		for _, target := range s.Targets {
+			if !r.mayInvoke(target.Function, "events.amazonaws.com", s.ARN) {
+				r.problems.add("Resources."+s.LogicalID, "no AWS::Lambda::Permission lets EventBridge invoke %s: on AWS it would never run", target.Function)
+			}
+		}
+	}
+}
+
+// inAPI links a part with its API, once all are read.
+func (r *reader) inAPI(p *props, link func(*API)) {
+	id := p.need("ApiId")
+	r.links = append(r.links, func() {
+		i := slices.IndexFunc(r.template.APIs, func(a API) bool { return a.ID == id })
 		if i < 0 {
-			r.problems.add(config.path+".FunctionName", "function %q is not in the template",
-				config.function)
-			continue
+			p.bad("ApiId", "API %q is not in the template", id)
+			return
 		}
-		r.template.Functions[i].Async = config.async
-	}
-	for _, schedule := range r.template.Schedules {
-		r.checkSchedule(schedule)
-	}
+		link(&r.template.APIs[i])
+	})
 }
 
-func (r *reader) findAPI(path, id string) *API {
-	for i := range r.template.APIs {
-		if r.template.APIs[i].ID == id {
-			return &r.template.APIs[i]
-		}
-	}
-	r.problems.add(path+".ApiId", "API %q is not in the template", id)
-	return nil
-}
-
-func (r *reader) addRoute(api *API, route rawRoute) {
-	integration, ok := r.integrations[route.integration]
+func (r *reader) addRoute(p *props, api *API, route Route, integrationID, authorizerID string) {
+	integration, ok := r.integrations[integrationID]
 	if !ok || integration.api != api.ID {
-		r.problems.add(route.path+".Target", "integration %q of this API is not in the template",
-			route.integration)
+		p.bad("Target", "integration %q of this API is not in the template", integrationID)
 		return
 	}
 	route.Function, route.Timeout = integration.function, integration.timeout
-	if route.authorizer != "" {
-		authorizer, ok := r.authorizers[route.authorizer]
+	if route.JWT != nil {
+		authorizer, ok := r.authorizers[authorizerID]
 		if !ok || authorizer.api != api.ID {
-			r.problems.add(route.path+".AuthorizerId", "authoriser %q of this API is not in the template",
-				route.authorizer)
+			p.bad("AuthorizerId", "authoriser %q of this API is not in the template", authorizerID)
 			return
 		}
-		token := authorizer.JWT
-		token.Scopes = route.scopes
-		route.JWT = &token
+		route.JWT.Issuer, route.JWT.Audience = authorizer.Issuer, authorizer.Audience
 	}
 	for _, other := range api.Routes {
 		if other.Key == route.Key {
-			r.problems.add(route.path+".RouteKey", "another route has the key %q", route.Key)
+			p.bad("RouteKey", "another route has the key %q", route.Key)
 		}
 	}
 	// The source ARN of a call: .../STAGE/METHOD/path, with the route's key in place of the
@@ -83,15 +68,7 @@ func (r *reader) addRoute(api *API, route rawRoute) {
 		source = arn("execute-api", api.ID) + "/stage/$default"
 	}
 	if !r.mayInvoke(route.Function, "apigateway.amazonaws.com", source) {
-		r.problems.add(route.path, "no AWS::Lambda::Permission lets API Gateway invoke %s for %s: on AWS it would answer 500", route.Function, route.Key)
+		r.problems.add(p.path, "no AWS::Lambda::Permission lets API Gateway invoke %s for %s: on AWS it would answer 500", route.Function, route.Key)
 	}
-	api.Routes = append(api.Routes, route.Route)
-}
-
-func (r *reader) checkSchedule(s Schedule) {
-	for _, target := range s.Targets {
-		if !r.mayInvoke(target.Function, "events.amazonaws.com", s.ARN) {
-			r.problems.add("Resources."+s.LogicalID, "no AWS::Lambda::Permission lets EventBridge invoke %s: on AWS it would never run", target.Function)
-		}
-	}
+	api.Routes = append(api.Routes, route)
 }

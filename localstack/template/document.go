@@ -57,13 +57,13 @@ func Parse(text []byte) (*Document, error) {
 		}
 	}
 	doc := &Document{
-		parameters: problems.section(top, "Parameters"),
-		mappings:   problems.section(top, "Mappings"),
-		conditions: problems.section(top, "Conditions"),
-		outputs:    problems.section(top, "Outputs"),
+		parameters: problems.section("", top, "Parameters"),
+		mappings:   problems.section("", top, "Mappings"),
+		conditions: problems.section("", top, "Conditions"),
+		outputs:    problems.section("", top, "Outputs"),
 		resources:  map[string]rawResource{},
 	}
-	resources := problems.section(top, "Resources")
+	resources := problems.section("", top, "Resources")
 	if len(resources) == 0 {
 		problems.add("Resources", "must hold at least one resource")
 	}
@@ -97,8 +97,8 @@ func parseResource(problems *problems, id string, value any) rawResource {
 			problems.add(path+".Condition", "must be a string")
 		}
 	}
-	resource.properties = problems.subsection(path, object, "Properties")
-	resource.metadata = problems.subsection(path, object, "Metadata")
+	resource.properties = problems.section(path, object, "Properties")
+	resource.metadata = problems.section(path, object, "Metadata")
 	return resource
 }
 
@@ -114,12 +114,8 @@ func (p *problems) try(do func()) { p.errs = append(p.errs, try(do)) }
 
 func (p *problems) err() error { return errors.Join(p.errs...) }
 
-func (p *problems) section(top map[string]any, name string) map[string]any {
-	return p.subsection("", top, name)
-}
-
-// subsection is object[name] as an object, nil where it is absent.
-func (p *problems) subsection(path string, object map[string]any, name string) map[string]any {
+// section is object[name] as an object, nil where it is absent.
+func (p *problems) section(path string, object map[string]any, name string) map[string]any {
 	value, given := object[name]
 	if !given {
 		return nil

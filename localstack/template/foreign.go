@@ -162,7 +162,7 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 				resource.condition != "" && !r.condition(path+".Condition", resource.condition) {
 				continue
 			}
-			d.callsFunction(path+".Properties", resource)
+			d.refuseCalls(path+".Properties", resource)
 			properties := r.value(path+".Properties", resource.properties)
 			resources[id] = map[string]any{"Type": resource.typ, "Properties": properties}
 			services = append(services, Foreign[resource.typ])
@@ -177,11 +177,11 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 	return text, slices.Compact(services), err
 }
 
-// callsFunction refuses a foreign resource that invokes a function: the service that holds the one
+// refuseCalls refuses a foreign resource that invokes a function: the service that holds the one
 // cannot reach the other.
-func (d *Document) callsFunction(path string, resource rawResource) {
+func (d *Document) refuseCalls(path string, resource rawResource) {
 	for _, id := range references(resource.properties) {
-		if namesFunction(map[string]any{"Ref": id}, d.resources) {
+		if isFunction(d.resources[id]) {
 			panic(invalid(path, "names function %s: here functions are called by streams of tables, queues, routes, URLs and schedules only", id))
 		}
 	}
@@ -218,6 +218,64 @@ func (d *Document) foreignOutputs(resources map[string]any) map[string]any {
 	return outputs
 }
 
-func (r *resolver) mentionsForeign(v any) bool {
-	return slices.ContainsFunc(references(v), func(id string) bool { return r.doc.foreign[id] })
+// findNotRun returns what would call a function and cannot here, with the reason: what brings
+// records from services that are not part of the local stack. The functions run, and may be invoked
+// with such events.
+func findNotRun(resources map[string]rawResource) map[string]string {
+	notRun := map[string]string{}
+	for id, resource := range resources {
+		var why string
+		switch resource.typ {
+		case "AWS::Lambda::EventSourceMapping":
+			why = mappingNotRun(resource, resources)
+		case "AWS::SNS::Subscription":
+			if namesFunction(resource.properties["Endpoint"], resources) {
+				why = "a topic of MiniStack does not reach the functions here"
+			}
+		case "AWS::Events::Rule":
+			if resource.properties["ScheduleExpression"] == nil &&
+				namesFunction(resource.properties["Targets"], resources) {
+				why = "a bus of MiniStack does not reach the functions here"
+			}
+		}
+		if why != "" {
+			notRun[id] = why
+		}
+	}
+	return notRun
+}
+
+// mappingNotRun is why a mapping is not run: empty for that of a table's stream and of a standard
+// queue.
+func mappingNotRun(mapping rawResource, resources map[string]rawResource) string {
+	if mapping.properties["SelfManagedEventSource"] != nil {
+		return "there is no Kafka here"
+	}
+	source := mapping.properties["EventSourceArn"]
+	if text, _ := source.(string); strings.Contains(text, ":kafka:") {
+		return "there is no Kafka here"
+	}
+	for _, id := range references(source) {
+		of := resources[id]
+		switch {
+		case of.typ == "AWS::Kinesis::Stream":
+			return "no stream of Kinesis is read here"
+		case of.typ == "AWS::SQS::Queue" &&
+			(of.properties["FifoQueue"] == true || of.properties["FifoQueue"] == "true"):
+			return "only standard queues are read here"
+		}
+	}
+	return ""
+}
+
+// namesFunction reports whether a value names a function, or an alias of one.
+func namesFunction(value any, resources map[string]rawResource) bool {
+	return slices.ContainsFunc(references(value), func(id string) bool {
+		return isFunction(resources[id])
+	})
+}
+
+func isFunction(r rawResource) bool {
+	return slices.Contains([]string{"AWS::Lambda::Function", "AWS::Lambda::Alias",
+		"AWS::Lambda::Version"}, r.typ)
 }

@@ -2,6 +2,8 @@ package template
 
 import (
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -62,7 +64,7 @@ type URL struct {
 // Mapping is an AWS::Lambda::EventSourceMapping of a table's stream. The bounds are those of
 // CreateEventSourceMapping in the AWS Lambda API Reference.
 type Mapping struct {
-	LogicalID, ID    string
+	LogicalID        string
 	Function         string
 	Table            string // whose stream is read
 	Enabled          bool
@@ -92,7 +94,7 @@ func (r *reader) function(id, physical string, p *props) {
 		LogicalID: id, Name: physical,
 		Handler:  p.text("Handler", "bootstrap"),
 		MemoryMB: p.integer("MemorySize", 128, 128, 10240),
-		Timeout:  time.Duration(p.integer("Timeout", 3, 1, 900)) * time.Second,
+		Timeout:  p.seconds("Timeout", 3, 1, 900),
 		Reserved: p.integer("ReservedConcurrentExecutions", -1, 0, 1_000_000),
 		Async:    Async{Retries: 2, MaxAge: 6 * time.Hour},
 	}
@@ -174,25 +176,24 @@ func failureQueue(p *props) (queue string) {
 	return queue
 }
 
-func (r *reader) mapping(id, physical string, p *props) {
+func (r *reader) mapping(id, _ string, p *props) {
 	p.ignore("KmsKeyArn", "LoggingConfig", "MetricsConfig", "Tags")
 	source := p.need("EventSourceArn")
 	if queue, ok := QueueName(source); ok {
-		r.queueMapping(id, physical, queue, p)
+		r.queueMapping(id, queue, p)
 		return
 	}
 	m := Mapping{
-		LogicalID: id, ID: UUID(physical),
+		LogicalID:        id,
 		Function:         functionOf(p, "FunctionName"),
 		Enabled:          p.boolean("Enabled", true),
 		StartingPosition: p.oneOf("StartingPosition", "", "TRIM_HORIZON", "LATEST"),
 		BatchSize:        p.integer("BatchSize", 100, 1, 10_000),
-		Window: time.Duration(p.integer("MaximumBatchingWindowInSeconds", 0,
-			0, 300)) * time.Second,
-		MaxRetries:      p.integer("MaximumRetryAttempts", -1, -1, 10_000),
-		Parallelization: p.integer("ParallelizationFactor", 1, 1, 10),
-		Bisect:          p.boolean("BisectBatchOnFunctionError", false),
-		OnFailure:       failureQueue(p),
+		Window:           p.seconds("MaximumBatchingWindowInSeconds", 0, 0, 300),
+		MaxRetries:       p.integer("MaximumRetryAttempts", -1, -1, 10_000),
+		Parallelization:  p.integer("ParallelizationFactor", 1, 1, 10),
+		Bisect:           p.boolean("BisectBatchOnFunctionError", false),
+		OnFailure:        failureQueue(p),
 	}
 	m.MaxRecordAge = -1
 	if age := p.integer("MaximumRecordAgeInSeconds", -1, -1, 604_800); age >= 0 {
@@ -234,23 +235,21 @@ func filters(p *props) (patterns []string) {
 	return patterns
 }
 
-// invokeConfig is an AWS::Lambda::EventInvokeConfig, kept until its function is known.
-type invokeConfig struct {
-	path     string
-	function string
-	async    Async
-}
-
 func (r *reader) invokeConfig(_, _ string, p *props) {
 	p.ignore("Qualifier")
-	r.invokes = append(r.invokes, invokeConfig{
-		path: p.path, function: functionOf(p, "FunctionName"),
-		async: Async{
-			Retries: p.integer("MaximumRetryAttempts", 2, 0, 2),
-			MaxAge: time.Duration(p.integer("MaximumEventAgeInSeconds", 21_600, 60,
-				21_600)) * time.Second,
-			OnFailure: failureQueue(p),
-		},
+	function := functionOf(p, "FunctionName")
+	async := Async{
+		Retries:   p.integer("MaximumRetryAttempts", 2, 0, 2),
+		MaxAge:    p.seconds("MaximumEventAgeInSeconds", 21_600, 60, 21_600),
+		OnFailure: failureQueue(p),
+	}
+	r.links = append(r.links, func() {
+		i := slices.IndexFunc(r.template.Functions, func(f Function) bool { return f.Name == function })
+		if i < 0 {
+			p.bad("FunctionName", "function %q is not in the template", function)
+			return
+		}
+		r.template.Functions[i].Async = async
 	})
 }
 
@@ -262,4 +261,23 @@ func (r *reader) url(id, _ string, p *props) {
 		LogicalID: id, Endpoint: r.endpoint(id), Function: functionOf(p, "TargetFunctionArn"),
 		Qualifier: p.text("Qualifier", ""), IAM: p.oneOf("AuthType", "", "AWS_IAM", "NONE") == "AWS_IAM",
 	})
+}
+
+// interpreted are the runtimes that come with an interpreter, any version of them.
+var interpreted = regexp.MustCompile(`^(python3\.[0-9]+|nodejs[0-9]+\.x)$`)
+
+// Interpreted reports whether the function is no program of its own: Source is the folder of its
+// code then, and Handler names the file, and the function in it.
+func (f Function) Interpreted() bool { return interpreted.MatchString(f.Runtime) }
+
+func runtimeOf(p *props, handler string) string {
+	runtime := p.text("Runtime", "")
+	switch {
+	case runtime == "provided.al2023", runtime == "provided.al2":
+	case !interpreted.MatchString(runtime):
+		p.bad("Runtime", "must be provided.al2023, provided.al2, python3.N or nodejsN.x, not %q", runtime)
+	case !strings.Contains(handler, "."):
+		p.bad("Handler", "must be FILE.FUNCTION, not %q", handler)
+	}
+	return runtime
 }

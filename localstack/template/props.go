@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // props are a resource's resolved properties, or an object inside them. Each method takes one
@@ -90,6 +91,10 @@ func (p *props) integer(name string, otherwise, low, high int) int {
 		return otherwise
 	}
 	return n
+}
+
+func (p *props) seconds(name string, otherwise, low, high int) time.Duration {
+	return time.Duration(p.integer(name, otherwise, low, high)) * time.Second
 }
 
 func (p *props) boolean(name string, otherwise bool) bool {

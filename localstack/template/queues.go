@@ -14,11 +14,11 @@ type Queue struct {
 
 // QueueMapping is an AWS::Lambda::EventSourceMapping of a queue.
 type QueueMapping struct {
-	LogicalID, ID string
-	Function      string
-	Queue         string // its name
-	Enabled       bool
-	BatchSize     int
+	LogicalID string
+	Function  string
+	Queue     string // its name
+	Enabled   bool
+	BatchSize int
 	// Concurrency is the most calls at a time; 0 for no bound.
 	Concurrency int
 	// ReportBatchItemFailures: the function's answer names the failed messages.
@@ -32,21 +32,19 @@ func (r *reader) queue(id, physical string, p *props) {
 		"ReceiveMessageWaitTimeSeconds", "RedriveAllowPolicy", "RedrivePolicy",
 		"SqsManagedSseEnabled", "Tags",
 	)
-	second := func(name string, otherwise, low, high int) time.Duration {
-		return time.Duration(p.integer(name, otherwise, low, high)) * time.Second
-	}
 	r.template.Queues = append(r.template.Queues, Queue{
 		LogicalID: id, Name: physical,
-		Delay: second("DelaySeconds", 0, 0, 900), Visibility: second("VisibilityTimeout", 30, 0, 43_200),
-		Retention: second("MessageRetentionPeriod", 345_600, 60, 1_209_600),
-		Fifo:      p.boolean("FifoQueue", false),
+		Delay:      p.seconds("DelaySeconds", 0, 0, 900),
+		Visibility: p.seconds("VisibilityTimeout", 30, 0, 43_200),
+		Retention:  p.seconds("MessageRetentionPeriod", 345_600, 60, 1_209_600),
+		Fifo:       p.boolean("FifoQueue", false),
 	})
 }
 
 // queueMapping reads a mapping of a queue. It has no place and gives nothing up.
-func (r *reader) queueMapping(id, physical, queue string, p *props) {
+func (r *reader) queueMapping(id, queue string, p *props) {
 	m := QueueMapping{
-		LogicalID: id, ID: UUID(physical), Queue: queue,
+		LogicalID: id, Queue: queue,
 		Function:                functionOf(p, "FunctionName"),
 		Enabled:                 p.boolean("Enabled", true),
 		BatchSize:               p.integer("BatchSize", 10, 1, 10),

@@ -138,14 +138,12 @@ type values map[string]string
 // ignoredAttribute gives a resource without local meaning a name and ARNs of the right shape, so
 // that values that mention it (a policy, an output) can be read.
 func ignoredAttribute(typ, physical, name string) string {
+	parts := strings.Split(strings.ToLower(typ), "::")
 	switch {
 	case name == "":
 		return physical
-	case strings.HasSuffix(name, "Arn"):
-		parts := strings.Split(strings.ToLower(typ), "::")
-		if len(parts) == 3 {
-			return arn(parts[1], parts[2]+"/"+physical)
-		}
+	case strings.HasSuffix(name, "Arn") && len(parts) == 3:
+		return arn(parts[1], parts[2]+"/"+physical)
 	}
 	return physical + "." + name
 }

@@ -58,7 +58,8 @@ func (r *resolver) value(path string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if name, argument, ok := intrinsic(v); ok {
-			if r.partial && name != "Fn::If" && r.mentionsForeign(v) {
+			if r.partial && name != "Fn::If" &&
+				slices.ContainsFunc(references(v), func(id string) bool { return r.doc.foreign[id] }) {
 				return r.partialCall(path, name, argument)
 			}
 			return r.call(join(path, name), name, argument)

@@ -39,13 +39,12 @@ type Template struct {
 // Read resolves the template. Its error joins all that is wrong with it; it holds a
 // [MissingImportError] where an export is missing.
 func (d *Document) Read(options Options) (*Template, error) {
-	options.Stack = cmp.Or(options.Stack, "local")
 	r, err := newResolver(d, options)
 	if err != nil {
 		return nil, err
 	}
 	reader := &reader{
-		resolver: r, template: &Template{Stack: options.Stack},
+		resolver: r, template: &Template{Stack: r.options.Stack},
 		integrations: map[string]integration{}, authorizers: map[string]jwtAuthorizer{},
 	}
 	for _, id := range sorted(d.resources) {
@@ -86,10 +85,8 @@ type reader struct {
 
 	integrations map[string]integration   // by logical id
 	authorizers  map[string]jwtAuthorizer // by logical id
-	routes       []rawRoute
-	stages       []rawStage
 	permissions  []permission
-	invokes      []invokeConfig
+	links        []func() // join what refers to each other, once all is read
 }
 
 // A typeReader reads one resource of its type.

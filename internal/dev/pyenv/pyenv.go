@@ -30,10 +30,6 @@ func Python(ctx context.Context, tool string, requirements []byte) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return pythonIn(ctx, parent, tool, requirements)
-}
-
-func pythonIn(ctx context.Context, parent, tool string, requirements []byte) (string, error) {
 	sum := sha256.Sum256(requirements)
 	folder := filepath.Join(parent, tool+"-"+hex.EncodeToString(sum[:6]))
 	python := filepath.Join(folder, "bin", "python")

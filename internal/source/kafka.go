@@ -48,12 +48,11 @@ func readKafka(raw json.RawMessage) (parts, error) {
 			p.set("id", partition+"@"+r.Offset.String()+"@"+r.Timestamp.String())
 		}
 	}
-	switch {
-	case utf8.Valid(r.Key):
-		p.set("key", string(r.Key))
-	default:
-		p.set("key", base64.StdEncoding.EncodeToString(r.Key))
+	key := string(r.Key)
+	if !utf8.ValidString(key) {
+		key = base64.StdEncoding.EncodeToString(r.Key)
 	}
+	p.set("key", key)
 	return p, nil
 }
 

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,15 +92,9 @@ func (p parts) number(name string, value json.Number) {
 
 // digits sets a field that is an integer, given by its digits: those of some begin with zeros.
 func (p parts) digits(name, value string) {
-	if value == "" {
-		return
+	if value != "" {
+		p[name] = json.Number(cmp.Or(strings.TrimLeft(value, "0"), "0"))
 	}
-	if short := strings.TrimLeft(value, "0"); short != "" {
-		value = short
-	} else {
-		value = "0"
-	}
-	p[name] = json.Number(value)
 }
 
 // millis sets a time that is given in milliseconds since 1970, as a key's time has it: in seconds.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -39,8 +40,6 @@ func (r *Record) Name() string {
 		return fmt.Sprintf("%s@%d", r.item.group, r.item.offset)
 	}
 	id, _ := r.parts["id"].(string)
-	if id == "" {
-		id, _ = r.parts["messageId"].(string)
-	}
-	return id
+	of, _ := r.parts["messageId"].(string)
+	return cmp.Or(id, of)
 }

@@ -23,56 +23,47 @@ var s3Kind = kind{
 }
 
 func readS3(raw json.RawMessage) (parts, error) {
+	type object struct {
+		Bucket struct{ Name string }
+		Object struct {
+			Key, ETag, Sequencer, VersionID string
+			BusVersionID                    string `json:"version-id"`
+		}
+	}
 	var r struct {
 		EventName, EventTime string
-		S3                   struct {
-			Bucket struct{ Name string }
-			Object struct{ Key, VersionID, ETag, Sequencer string }
-		}
+		S3                   object
 		// Of EventBridge:
 		DetailType string `json:"detail-type"`
 		Time       string
-		Detail     struct {
-			Bucket struct{ Name string }
-			Object struct {
-				Key, ETag, Sequencer string
-				VersionID            string `json:"version-id"`
-			}
-		}
+		Detail     object
 	}
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, unread("s3", err)
 	}
-	p := parts{}
-	key := r.Detail.Object.Key
+	of, name, at := r.Detail, r.DetailType, r.Time
+	key, version := of.Object.Key, of.Object.BusVersionID
 	if r.DetailType == "" {
-		p.set("bucket", r.S3.Bucket.Name)
-		p.set("eTag", r.S3.Object.ETag)
-		p.set("eventName", r.EventName)
-		p.set("sequencer", r.S3.Object.Sequencer)
-		p.set("time", r.EventTime)
-		p.set("versionId", r.S3.Object.VersionID)
+		of, name, at, version = r.S3, r.EventName, r.EventTime, r.S3.Object.VersionID
 		// A notification has the key as a form has it, with + for a space; EventBridge as it is.
 		var err error
 		if key, err = url.QueryUnescape(r.S3.Object.Key); err != nil {
 			return nil, unread("s3", err)
 		}
-	} else {
-		p.set("bucket", r.Detail.Bucket.Name)
-		p.set("eTag", r.Detail.Object.ETag)
-		p.set("eventName", r.DetailType)
-		p.set("sequencer", r.Detail.Object.Sequencer)
-		p.set("time", r.Time)
-		p.set("versionId", r.Detail.Object.VersionID)
 	}
+	p := parts{}
+	p.set("bucket", of.Bucket.Name)
+	p.set("eTag", of.Object.ETag)
+	p.set("eventName", name)
+	p.set("sequencer", of.Object.Sequencer)
+	p.set("time", at)
+	p.set("versionId", version)
 	p.set("key", key)
-	bucket, _ := p["bucket"].(string)
-	if bucket != "" && key != "" {
-		p.set("object", bucket+"/"+key)
+	if of.Bucket.Name != "" && key != "" {
+		p.set("object", of.Bucket.Name+"/"+key)
 	}
-	name, _ := p["eventName"].(string)
-	if sequencer, _ := p["sequencer"].(string); sequencer != "" && name != "" {
-		p.set("eventId", name+"@"+sequencer)
+	if of.Object.Sequencer != "" && name != "" {
+		p.set("eventId", name+"@"+of.Object.Sequencer)
 	}
 	return p, nil
 }

@@ -169,7 +169,7 @@ func (s set) config(t *testing.T) (c Config) {
 func (s set) open(t *testing.T, transport http.RoundTripper) kind.Sink {
 	t.Helper()
 	sinktest.Environment(t, "http://nowhere")
-	return check.Get(New(s.config(t), &Options{Transport: transport}))
+	return check.Get(New(s.config(t), kind.Options{Transport: transport}))
 }
 
 var wires = []set{{Kind: "sqs", ARN: queueARN}, {Kind: "sns", ARN: topicARN},

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -26,6 +25,7 @@ import (
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -316,9 +316,7 @@ func TestACounterThatDoesNotAnswer(t *testing.T) {
 // watching is an observer that logs calls about the queue "q", and its log.
 func watching(t *testing.T) (*observer, *bytes.Buffer) {
 	var logs bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	runtimetest.Logs(t, &logs)
 	return &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}, &logs
 }
 

@@ -58,8 +58,7 @@ func newSorter(t *testing.T) *cursor.Sorter {
 	t.Helper()
 	defaults := cursor.DefaultSettings()
 	defaults.Mode = cursor.ModeAsync
-	s := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults}))
-	return s
+	return check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults}))
 }
 
 func TestHandlerSorts(t *testing.T) {
@@ -98,18 +97,15 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 // ends the function. The others are done.
 func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store, err := cursor.NewStore(
+		tables := runtimetest.Tables()
+		sorter := runtimetest.Sorter(
 			ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 				if get, ok := r.(ddb.Get); ok && get.Key.Get("queue").Str() == "slow" {
 					<-ctx.Done()
 					return ddb.Answer{}, ctx.Err()
 				}
 				return tables.Do(ctx, r)
-			}), cursor.Names{})
-		check.OK(t, err)
-		sorter, err := cursor.New(store, nil)
-		check.OK(t, err)
+			}), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out bytes.Buffer
@@ -154,10 +150,7 @@ func TestHandlerSettles(t *testing.T) {
 	var sent sqs
 	server := httptest.NewServer(&sent)
 	t.Cleanup(server.Close)
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": server.URL,
-		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
 	wake, err := timer.New("https://queue")
 	check.OK(t, err)
 	sorter := newSorter(t)

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/announce"
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -27,6 +26,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
@@ -55,9 +55,6 @@ func newPeers(t *testing.T) *peers {
 	server := httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_ENDPOINT_URL", server.URL)
-	t.Setenv("AWS_REGION", "eu-west-1")
-	t.Setenv("AWS_ACCESS_KEY_ID", "id")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	return p
 }
 
@@ -369,10 +366,9 @@ func TestEveryRequestFails(t *testing.T) {
 		for _, fault := range ddbtest.EveryFault() {
 			for nth := 1; ; nth++ {
 				w := &world{t: t, now: sourcetest.Time(0)}
-				names := cursor.Names{}
-				faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
-				store := check.Get(cursor.NewStore(faults, names))
-				w.sorter = check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }}))
+				faults := ddbtest.NewFaults(runtimetest.Tables())
+				w.sorter = runtimetest.Sorter(faults,
+					&cursor.Options{Now: func() time.Time { return w.now }})
 				h := newTaker(t, read(t, shape.Source), w.sorter, nil)
 				var records []json.RawMessage
 				for queue := range 2 {
@@ -503,10 +499,8 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 		}
 		want = append(want, bodies[i])
 	}
-	names := cursor.Names{}
-	faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
-	store := check.Get(cursor.NewStore(faults, names))
-	sorter := check.Get(cursor.New(store, &cursor.Options{ForEach: fanout.OneByOne}))
+	faults := ddbtest.NewFaults(runtimetest.Tables())
+	sorter := runtimetest.Sorter(faults, &cursor.Options{ForEach: fanout.OneByOne})
 	p := newPeers(t)
 	h := newTaker(t, read(t, source), sorter, p)
 	faults.Fail(nth, fault)
@@ -578,10 +572,8 @@ func TestStart(t *testing.T) {
 func TestABatchOfMoreThanAQuota(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival","queue":"@partitionKey","prefix":"@acme/"}`), w.sorter, nil)
-	h.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
-		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 1}}}, func() time.Time {
-			return w.now
-		})
+	h.quotas = runtimetest.Quotas(func() time.Time { return w.now },
+		quota.Quota{Name: "*", Limits: quota.Amounts{quota.Messages: 1}})
 	bodies := make([]string, 400)
 	for i := range bodies {
 		bodies[i] = strconv.Itoa(i + 1)

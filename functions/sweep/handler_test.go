@@ -89,12 +89,7 @@ func (b *bench) handle(ctx context.Context, event json.RawMessage) (any, error) 
 // sends has wake-ups sent to an SQS queue of an endpoint.
 func (b *bench) sends(t *testing.T, endpoint string) {
 	t.Helper()
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_SQS": endpoint, "AWS_REGION": "us-east-1",
-		"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
-	} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("AWS_ENDPOINT_URL_SQS", endpoint)
 	b.timer = check.Get(timer.New("https://queue"))
 	b.after = func(ctx context.Context, m *emf.Metrics) {
 		_, failed := b.timer.Flush(ctx)
@@ -105,7 +100,7 @@ func (b *bench) sends(t *testing.T, endpoint string) {
 // storeBehind is a store on tables in memory, before whose requests something is done.
 func storeBehind(t *testing.T, before func(context.Context, *ddb.Request) error) *cursor.Store {
 	t.Helper()
-	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
+	tables := runtimetest.Tables()
 	return check.Get(
 		cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if err := before(ctx, &r); err != nil {

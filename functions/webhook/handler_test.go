@@ -19,18 +19,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
-
-var counters = cursor.Names{}.Tables()[2]
 
 const sources = `{"sources": [
   {"name": "github", "preset": "github", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/github",
@@ -91,14 +89,12 @@ type server struct {
 func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{t: t, memory: cursor.NewMemory(), now: time.Unix(1_700_000_000, 0), value: canary}
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	runtimetest.Logs(t, &s.logs)
 	service := newService(t, s.memory, func() time.Time {
 		return s.now
 	}, func(context.Context, secret.Reference) (string, error) { return s.value, s.err })
 	s.service, s.sorter = service, service.sorter
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, runtime.Headroom, service.api().Handle))
 	return s
 }
 
@@ -434,7 +430,7 @@ func FuzzReceive(f *testing.F) {
 		func(context.Context, secret.Reference) (string, error) {
 			return canary, nil
 		})
-	handle := runtime.Around(io.Discard, headroom, service.api().Handle)
+	handle := runtime.Around(io.Discard, runtime.Headroom, service.api().Handle)
 	f.Fuzz(func(t *testing.T, path, header, value string, body []byte) {
 		headers := map[string]string{
 			"x-hub-signature-256": "sha256=" + hex.EncodeToString(sign(string(body))), "x-sig": hex.EncodeToString(sign(string(body))),
@@ -647,9 +643,9 @@ func TestQuotas(t *testing.T) {
 	service := newService(t, s.memory, clock, func(context.Context, secret.Reference) (string, error) {
 		return s.value, nil
 	})
-	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
-		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}}}, clock)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
+	service.quotas = runtimetest.Quotas(clock,
+		quota.Quota{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}})
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, runtime.Headroom, service.api().Handle))
 	send := func(source, body string) httpapitest.Answer { return s.send(signed(source, body)) }
 	for _, body := range []string{`{"q":"a"}`, `{"q":"a","n":2}`} {
 		s.Want(body, send("acme", body), 200)

@@ -124,29 +124,23 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 		return 0, nil, invalid.Named(httpapi.RequestBody, err)
 	}
 	batch, rest := strictjson.Take(members, "operations")
-	if batch == nil {
-		var o order
-		err := strictjson.DecodeMembers(members, &o)
-		if err == nil {
-			err = o.name(c.Scope)
-		}
-		if err != nil {
-			return 0, nil, err
-		}
-		if err := s.takeChains(ctx, c, o); err != nil {
-			return 0, nil, err
-		}
-		return s.do(ctx, c, o).document()
-	}
-	if len(rest) > 0 {
+	if batch != nil && len(rest) > 0 {
 		return 0, nil, invalid.New(invalid.Clash, rest[0].Name, "must not stand beside operations")
 	}
-	orders, err := readOrders(c.Scope, members)
+	orders := make([]order, 1)
+	if batch != nil {
+		orders, err = readOrders(c.Scope, members)
+	} else if err = strictjson.DecodeMembers(members, &orders[0]); err == nil {
+		err = orders[0].name(c.Scope)
+	}
+	if err == nil {
+		err = s.takeChains(ctx, c, orders)
+	}
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := s.takeChains(ctx, c, orders...); err != nil {
-		return 0, nil, err
+	if batch == nil {
+		return s.do(ctx, c, orders[0]).document()
 	}
 	results := s.doAll(ctx, c, orders)
 	for _, r := range results {
@@ -162,7 +156,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 
 // takeChains takes the chains that the orders create from the tenant's quotas. One that is created
 // again counts again.
-func (s *service) takeChains(ctx context.Context, c *httpapi.Call, orders ...order) error {
+func (s *service) takeChains(ctx context.Context, c *httpapi.Call, orders []order) error {
 	var created int64
 	for _, o := range orders {
 		if o.Operation == "create" {

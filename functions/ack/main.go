@@ -13,10 +13,6 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's deadline it stops, so that what it has done is
-// answered for.
-const headroom = time.Second
-
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	acker := d.Acker()
 	deliverer := d.Deliverer(delivery.Options{Acker: acker})
@@ -28,5 +24,5 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		acker: acker, stamper: stamps.New(acker), trouble: d.Trouble(), announce: announce,
 		now: time.Now, tenantClaim: d.TenantClaim, quotas: quotas, log: d.Log,
 	}
-	return runtime.Handle(d, headroom, s.handler()), nil
+	return runtime.Handle(d, runtime.Headroom, s.handler()), nil
 }

@@ -16,10 +16,6 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's deadline it stops, so that what it has done is
-// answered for.
-const headroom = time.Second
-
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	rules, err := egress.FromEnvironment()
 	d.Check(err)
@@ -33,5 +29,5 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 			return c == ','
 		}), d.Endpoints...),
 	}
-	return runtime.Handle(d, headroom, s.api().Handle), nil
+	return runtime.Handle(d, runtime.Headroom, s.api().Handle), nil
 }

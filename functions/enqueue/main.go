@@ -10,15 +10,11 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's time is over it stops: so that each message of a call
-// is answered for, also those that there was no time for.
-const headroom = time.Second
-
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	d.CountRates()
 	s := &service{
 		sorter: d.Sorter(), trouble: d.Trouble(), quotas: d.Quotas(), now: time.Now, events: d.Events,
 		tenantClaim: d.TenantClaim, log: d.Log,
 	}
-	return runtime.Handle(d, headroom, s.api().Handle), nil
+	return runtime.Handle(d, runtime.Headroom, s.api().Handle), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -30,9 +31,7 @@ func TestTenantsPrefixes(t *testing.T) {
 // config is a sink's configuration.
 func config(t *testing.T, raw string) (c sink.Config) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(raw), &c); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(raw), &c))
 	return c
 }
 
@@ -133,10 +132,7 @@ func TestReadRefuses(t *testing.T) {
 		"a prefix of null":   {one(`"name":"a","prefix":null`), "consumers[0].prefix must be a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := consumers.Read([]byte(c.text), none); err == nil ||
-				!strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, error %v; want one with %q", got, err, c.want)
-			}
+			check.Says(t, check.Err(consumers.Read([]byte(c.text), none)), c.want)
 		})
 	}
 }

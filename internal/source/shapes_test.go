@@ -208,9 +208,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		event := shape.Event([]json.RawMessage{shape.Record(1, 1), other.Record(1, 2)})
 		if shape.Name == "kinesis" || shape.Name == "dynamodb" {
 			// AWS never mixes sources in an event.
-			if _, err := s.Split(event); err == nil || !strings.Contains(err.Error(), "several sources") {
-				t.Errorf("%s: error %v", shape.Name, err)
-			}
+			check.Says(t, check.Err(s.Split(event)), "several sources", shape.Name)
 			event = other.Event([]json.RawMessage{other.Record(1, 2)})
 		}
 		e, err := s.Split(event)
@@ -219,10 +217,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			continue
 		}
 		bad := len(e.Records) - 1
-		if got := e.Records[bad].Err; got == nil ||
-			!strings.Contains(got.Error(), "carries nothing of ") {
-			t.Errorf("%s: error %v", shape.Name, got)
-		}
+		check.Says(t, e.Records[bad].Err, "carries nothing of ", shape.Name)
 		check.That(t, bad <= 0 || e.Records[0].Err == nil,
 			"%s: the one beside it: %v", shape.Name, e.Records[0].Err)
 	}
@@ -419,9 +414,7 @@ func TestReadErrors(t *testing.T) {
 		`{"name":"a","kind":"kafka","partial":1}`:           "partial must be true or false: it is 1",
 		`{"name":"a","kind":"sqs","body":"@record"}`:        "body has @record, which is not for a message: it may differ",
 	} {
-		if _, err := source.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.120s\nerror %v\nwant  %s", text, err, want)
-		}
+		check.Says(t, check.Err(source.Read([]byte(text))), want, fmt.Sprintf("%.120s", text))
 	}
 }
 
@@ -462,9 +455,7 @@ func TestPoison(t *testing.T) {
 		s := read(t, test.source)
 		for range 2 {
 			e := check.Get(s.Split(sqsEvent(test.body)))
-			if _, err := one(s, &e.Records[0]); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s\n%.80s: error %v, want %s", test.source, test.body, err, test.want)
-			}
+			check.Says(t, check.Err(one(s, &e.Records[0])), test.want, test.source)
 		}
 	}
 }

@@ -231,7 +231,8 @@ func problemOf(err error) *httpapi.Problem {
 	}
 	of := refusals[refused.Code]
 	if refused.Code == "claimed" {
-		of.detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
+		of.detail = fmt.Sprintf(
+			"the claim ends at %s at the latest; pause the consumer and wait for its end",
 			refused.Until.Format(time.RFC3339))
 	}
 	return conflict(refused.Code, of.title, cmp.Or(of.detail, err.Error()))

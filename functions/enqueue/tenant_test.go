@@ -221,7 +221,8 @@ func TestListQueues(t *testing.T) {
 	operators := httpapitest.New(t, runtime.Around(io.Discard, runtime.Headroom, s.api().Handle))
 	ofTenants := *s
 	ofTenants.tenantClaim = "org"
-	tenants := httpapitest.New(t, runtime.Around(io.Discard, runtime.Headroom, ofTenants.api().Handle))
+	tenants := httpapitest.New(t,
+		runtime.Around(io.Discard, runtime.Headroom, ofTenants.api().Handle))
 	for _, queue := range []string{"@acme/a", "@acme/b", "@acme-eu/a", "a", "b"} {
 		check.Get(sorter.Configure(t.Context(), queue, cursor.Change{}))
 		check.OK(t,

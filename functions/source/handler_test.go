@@ -218,9 +218,9 @@ func TestPoisonIsSetAside(t *testing.T) {
 	check.That(t, err == nil && status.Position == 3, "%+v, %v", status, err)
 	check.Is(t, strings.Join(p.said(t), ", "), "m-2 malformed queue, m-4 out-of-range seq")
 	const first = `{"id":"record.set-aside/src/m-2/`
-	if want := `,"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue","detail":"cannot be found: the event is not JSON","at":"2026-03-01T09:00:00Z","name":"m-2","record":{"messageId":"m-2","body":"no JSON","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"},"bytes":97,`; !strings.HasPrefix(p.aside[0], first) || !strings.Contains(p.aside[0], want) {
-		t.Errorf("the first: %s", p.aside[0])
-	}
+	const want = `,"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue","detail":"cannot be found: the event is not JSON","at":"2026-03-01T09:00:00Z","name":"m-2","record":{"messageId":"m-2","body":"no JSON","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"},"bytes":97,`
+	check.That(t, strings.HasPrefix(p.aside[0], first), "the first: %s", p.aside[0])
+	check.Has(t, p.aside[0], want)
 	check.That(t, len(p.announced) == 1 &&
 		strings.Contains(p.announced[0],
 			`"count":2,"examples":[{"record":"m-2","reason":"malformed","field":"queue"`),
@@ -350,9 +350,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 	d := kept["m-2"]
 	check.That(t, d.Record == nil && !d.Truncated && d.RecordBase64 != "", "not for SQS: %+v", d)
-	if d := kept["m-3"]; d.Record == nil || !bytes.Contains(d.Record, []byte(`\u003c\u003c`)) {
-		t.Error("one that fits is not there as it is")
-	}
+	check.Has(t, string(kept["m-3"].Record), `\u003c\u003c`) // one that fits is there as it is
 }
 
 // One request of an event going wrong, in each way: the records whose fate is unknown are repeated,
@@ -401,9 +399,8 @@ func TestEveryRequestFails(t *testing.T) {
 						queue, status.Position, err)
 					want := 1
 					for m, err := range w.sorter.Read(t.Context(), shape.Queue(queue), 0, 3) {
-						if n, bad := shape.N(m.Body); err != nil || bad != nil || n != want {
-							t.Fatalf("%s, request %d %s: message %d, %v, want %d", shape.Name, nth, fault, n, err, want)
-						}
+						check.OK(t, err)
+						check.Is(t, check.Get(shape.N(m.Body)), want, shape.Name, nth, fault)
 						want++
 					}
 				}

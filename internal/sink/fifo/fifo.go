@@ -1,5 +1,5 @@
-// Package fifo is the two kinds of sink that are FIFO: queues of SQS and topics of SNS. They have in
-// common the entries of a request, and what its answer says of each.
+// Package fifo is the two kinds of sink that are FIFO: queues of SQS and topics of SNS. They have
+// in common the entries of a request, and what its answer says of each.
 package fifo
 
 import (
@@ -266,7 +266,8 @@ var SNS = kind.Resource{
 	},
 }.Kind()
 
-func client(of awscall.Service, t kind.Target, transport http.RoundTripper) (*awscall.Client, error) {
+func client(of awscall.Service, t kind.Target,
+	transport http.RoundTripper) (*awscall.Client, error) {
 	return awscall.New(of, awscall.Options{Region: t.ARN.Region, Transport: transport,
 		Timeout: kind.RequestTimeout})
 }

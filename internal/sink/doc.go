@@ -49,11 +49,10 @@
 // # Tracked consumers
 //
 // Where the batch is tracked ([delivery.Reader].Track), each message carries the token of its
-// work's edge: "edge", beside its seq in a function's document and in an event's detail, an
-// attribute of SQS and SNS. Delivery is then not the end of the work: the worker that has done it
-// reports the edge as done, to the ack function or by package xorack, and may start edges under it.
-// Messages that are delivered again have other edges; an operation on those of the first time is
-// answered that they have ended.
+// work's edge. Delivery is then not the end of the work: the worker that has done it reports the
+// edge as done, to the ack function or by package xorack, and may start edges under it. Messages
+// that are delivered again have other edges; an operation on those of the first time is answered
+// that they have ended.
 //
 // # FIFO and failures within a request
 //

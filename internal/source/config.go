@@ -16,18 +16,13 @@ var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // Read reads a source's description:
 //
-//	{"name": "orders", "kind": "kinesis"}
-//
 //	{"name": "payments", "kind": "sqs", "queue": "account.id", "prefix": "payments/", "seq": "number"}
 //
 //	{"name": "shop", "kind": "eventbridge",
 //	 "queue": "order.id", "key": "@time,version", "keyType": "time,number",
 //	 "prev": "before", "attributes": {"type": "@detailType"}, "body": "@record"}
 //
-//	{"name": "logs", "kind": "kafka", "order": "arrival", "partial": true,
-//	 "attributes": {"host": "@record.headers[0].host"}}
-//
-//	{"name": "ledger", "kind": "kafka", "order": "arrival", "seq": "number"}
+//	{"name": "ledger", "kind": "kafka", "order": "arrival", "partial": true, "seq": "number"}
 //
 // The last one appends each record at exactly its seq to a queue in arrival order.
 //

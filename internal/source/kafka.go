@@ -13,7 +13,7 @@ import (
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html
 var kafkaKind = kind{
-	name: "kafka", events: []string{"aws:kafka", "SelfManagedKafka"}, read: readKafka,
+	name: "kafka", events: []string{"aws:kafka", "SelfManagedKafka"}, read: reading("kafka", readKafka),
 	fields: []string{"id", "key", "offset", "partition", "timestamp", "topic", "value"},
 	body:   "value", queue: "partition", key: "offset", keyType: "number", id: "id",
 }
@@ -27,11 +27,7 @@ type kafkaRecord struct {
 	Value     *[]byte
 }
 
-func readKafka(raw json.RawMessage) (parts, error) {
-	var r kafkaRecord
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, unread("kafka", err)
-	}
+func readKafka(r kafkaRecord) (parts, error) {
 	// One that has no value deletes its key.
 	p := parts{"value": []byte("null")}
 	if r.Value != nil {

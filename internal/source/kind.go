@@ -36,6 +36,17 @@ type parts map[string]any
 // record is the field that each kind has: all of the record, as AWS has it.
 const record = "record"
 
+// reading is a kind's read, of a record in JSON.
+func reading[T any](name string, partsOf func(T) (parts, error)) func(json.RawMessage) (parts, error) {
+	return func(raw json.RawMessage) (parts, error) {
+		var r T
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return nil, unread(name, err)
+		}
+		return partsOf(r)
+	}
+}
+
 // kinds are all of them. A new one is a file here, and a line.
 var kinds = []*kind{
 	&sqsKind,

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"net/url"
 )
 
@@ -16,31 +15,28 @@ import (
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html
 var s3Kind = kind{
-	name: "s3", events: []string{"aws:s3"}, read: readS3,
+	name: "s3", events: []string{"aws:s3"}, read: reading("s3", readS3),
 	fields: []string{"bucket", "eTag", "eventId", "eventName", "key", "object",
 		"sequencer", "time", "versionId"},
 	body: record, queue: "object", key: "sequencer", keyType: "text", id: "eventId",
 }
 
-func readS3(raw json.RawMessage) (parts, error) {
-	type object struct {
-		Bucket struct{ Name string }
-		Object struct {
-			Key, ETag, Sequencer, VersionID string
-			BusVersionID                    string `json:"version-id"`
-		}
+type s3Object struct {
+	Bucket struct{ Name string }
+	Object struct {
+		Key, ETag, Sequencer, VersionID string
+		BusVersionID                    string `json:"version-id"`
 	}
-	var r struct {
-		EventName, EventTime string
-		S3                   object
-		// Of EventBridge:
-		DetailType string `json:"detail-type"`
-		Time       string
-		Detail     object
-	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, unread("s3", err)
-	}
+}
+
+func readS3(r struct {
+	EventName, EventTime string
+	S3                   s3Object
+	// Of EventBridge:
+	DetailType string `json:"detail-type"`
+	Time       string
+	Detail     s3Object
+}) (parts, error) {
 	of, name, at := r.Detail, r.DetailType, r.Time
 	key, version := of.Object.Key, of.Object.BusVersionID
 	if r.DetailType == "" {

@@ -556,10 +556,9 @@ func TestStart(t *testing.T) {
 	for text, want := range map[string]string{bySeq: "",
 		`{"name":"a","kind":"mq"}`: file + `: kind "mq" is not known`} {
 		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
-		if from, err := describe("source1.json"); (err == nil) != (want == "") ||
-			err != nil && !strings.Contains(err.Error(), want) || err == nil && from == nil {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		from, err := describe("source1.json")
+		check.That(t, (err == nil) == (want == "") && (from == nil) == (want != "") &&
+			strings.Contains(fmt.Sprint(err), want), "%s: %v, want %q", text, err, want)
 	}
 	check.That(t, check.Err(describe("source2.json")) != nil, "a file that is not there")
 }

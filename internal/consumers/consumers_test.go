@@ -21,10 +21,7 @@ func none(string) (string, bool) { return "", false }
 
 func TestTenantsPrefixes(t *testing.T) {
 	for _, prefix := range []string{"@", "@acme/", "@acme/orders", "a@b"} {
-		if _, err := consumers.Read([]byte(`{"consumers":[{"name":"a","prefix":"`+prefix+`"}]}`),
-			nil); err != nil {
-			t.Errorf("%s: %v", prefix, err)
-		}
+		check.Get(consumers.Read([]byte(`{"consumers":[{"name":"a","prefix":"`+prefix+`"}]}`), nil))
 	}
 }
 
@@ -48,9 +45,7 @@ func TestRead(t *testing.T) {
 	]}`), func(name string) (string, bool) {
 		return "arn:aws:lambda:eu-west-1:123456789012:function:f", name == consumers.Variable(1)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := []consumers.Consumer{
 		{Reader: delivery.Reader{Name: "billing"}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`","maxEntries":1}`)},
 		{
@@ -63,11 +58,8 @@ func TestRead(t *testing.T) {
 		{Reader: delivery.Reader{Name: "words", Track: 15 * time.Minute, Retries: []time.Duration{500 * time.Millisecond, time.Hour}}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 		{Reader: delivery.Reader{Name: "late", Start: delivery.At(7)}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b delivery.Start) bool {
-		return a == b
-	}), cmp.Comparer(func(a, b sink.Config) bool { return a == b })); diff != "" {
-		t.Errorf("(- want, + got)\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got, cmp.Comparer(func(a, b delivery.Start) bool { return a == b }),
+		cmp.Comparer(func(a, b sink.Config) bool { return a == b })), "")
 }
 
 func TestReadRefuses(t *testing.T) {

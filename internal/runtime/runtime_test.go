@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -79,10 +80,8 @@ func TestNewNamesAllThatIsWrong(t *testing.T) {
 	}
 	refused := func(t *testing.T, want string) {
 		t.Helper()
-		if _, err := runtime.New(io.Discard, everything); err == nil ||
-			strings.Count(err.Error(), want) != 1 {
-			t.Errorf("error %v, want one that has once %q", err, want)
-		}
+		err := fmt.Sprint(check.Err(runtime.New(io.Discard, everything)))
+		check.Is(t, strings.Count(err, want), 1, err, want)
 	}
 	for name, c := range wrong {
 		t.Run(name, func(t *testing.T) {
@@ -128,16 +127,13 @@ func TestQuotas(t *testing.T) {
 		`{"quotas": [{"name": "acme", "messages": 1}]}`: ""} {
 		quotas(t, text)
 		_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
-			if keeper := d.Quotas(); want == "" &&
-				(!keeper.Bounds("acme", quota.Messages) || keeper.Bounds("zoo", quota.Messages)) {
-				t.Errorf("%s: %v", text, keeper)
-			}
+			keeper := d.Quotas()
+			check.That(t, want != "" || keeper.Bounds("acme", quota.Messages) &&
+				!keeper.Bounds("zoo", quota.Messages), "%s: %v", text, keeper)
 			return nil, nil
 		})
-		if want == "" && err != nil ||
-			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		check.That(t, (err == nil) == (want == "") && strings.Contains(fmt.Sprint(err), want),
+			"%s: error %v, want %q", text, err, want)
 	}
 }
 

@@ -39,7 +39,7 @@ func readDynamoDB(r struct {
 	p.set("eventId", r.EventID)
 	p.set("eventName", r.EventName)
 	p.set("sequenceNumber", padded(r.DynamoDB.SequenceNumber, streamDigits))
-	p.number("createdAt", r.DynamoDB.ApproximateCreationDateTime)
+	p.set("createdAt", r.DynamoDB.ApproximateCreationDateTime)
 	if table != "" && len(r.DynamoDB.Keys) > 0 {
 		p.set("item", table+"/"+itemOf(r.DynamoDB.Keys))
 	}

@@ -34,7 +34,7 @@ func readKafka(r kafkaRecord) (parts, error) {
 		p["value"] = *r.Value
 	}
 	p.set("topic", r.Topic)
-	p.number("offset", r.Offset)
+	p.set("offset", r.Offset)
 	p.millis("timestamp", r.Timestamp)
 	if r.Topic != "" && r.Partition != "" {
 		partition := r.Topic + "-" + r.Partition.String()

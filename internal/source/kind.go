@@ -87,16 +87,9 @@ func kindOf(name string) *kind {
 	return nil
 }
 
-// set sets a field, unless it is empty.
-func (p parts) set(name, value string) {
-	if value != "" {
-		p[name] = value
-	}
-}
-
-// number sets a field that is a number, unless it is empty.
-func (p parts) number(name string, value json.Number) {
-	if value != "" {
+// set sets a field, a text or a number, unless it is empty.
+func (p parts) set(name string, value any) {
+	if value != "" && value != json.Number("") {
 		p[name] = value
 	}
 }

@@ -47,6 +47,6 @@ func readKinesis(r struct {
 	shard, _, _ := strings.Cut(r.EventID, ":")
 	p.set("shardId", shard)
 	p.set("stream", lastOf(r.ARN, "/"))
-	p.number("arrivedAt", r.Kinesis.ApproximateArrivalTimestamp)
+	p.set("arrivedAt", r.Kinesis.ApproximateArrivalTimestamp)
 	return p, nil
 }

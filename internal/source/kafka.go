@@ -13,7 +13,8 @@ import (
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html
 var kafkaKind = kind{
-	name: "kafka", events: []string{"aws:kafka", "SelfManagedKafka"}, read: reading("kafka", readKafka),
+	name: "kafka", events: []string{"aws:kafka", "SelfManagedKafka"},
+	read:   reading("kafka", readKafka),
 	fields: []string{"id", "key", "offset", "partition", "timestamp", "topic", "value"},
 	body:   "value", queue: "partition", key: "offset", keyType: "number", id: "id",
 }

@@ -37,7 +37,8 @@ type parts map[string]any
 const record = "record"
 
 // reading is a kind's read, of a record in JSON.
-func reading[T any](name string, partsOf func(T) (parts, error)) func(json.RawMessage) (parts, error) {
+func reading[T any](name string,
+	partsOf func(T) (parts, error)) func(json.RawMessage) (parts, error) {
 	return func(raw json.RawMessage) (parts, error) {
 		var r T
 		if err := json.Unmarshal(raw, &r); err != nil {

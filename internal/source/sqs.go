@@ -10,7 +10,8 @@ import (
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 var sqsKind = kind{
-	name: "sqs", events: []string{"aws:sqs"}, read: reading("sqs", readSQS), fields: sqsFields, volatile: sqsVolatile,
+	name: "sqs", events: []string{"aws:sqs"}, read: reading("sqs", readSQS),
+	fields: sqsFields, volatile: sqsVolatile,
 	body: "body", queue: "queueName", id: "messageId",
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/sink"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/ministack"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -165,7 +166,7 @@ func archive(ts *testscript.TestScript, _ bool, arguments []string) {
 	}
 	var config sink.Config
 	ts.Check(config.UnmarshalJSON([]byte(`{"kind":"s3","arn":"arn:aws:s3:::books"}`)))
-	to, err := sink.New(config, nil)
+	to, err := sink.New(config, kind.Options{})
 	ts.Check(err)
 	ts.Check(to.Send(ctx, batch))
 }

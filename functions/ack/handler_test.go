@@ -65,7 +65,7 @@ func newServer(t *testing.T) *server {
 		return s.refuse
 	}
 	service := &service{acker: acker, stamper: stamps.New(acker), announce: announce, now: clock}
-	s.handle = runtime.Around(&s.logs, headroom, service.handler())
+	s.handle = runtime.Around(&s.logs, runtime.Headroom, service.handler())
 	s.Client = httpapitest.New(t, s.handle)
 	return s
 }
@@ -396,9 +396,7 @@ func mustJSON(b []byte) string {
 // TestNothingIsLogged looks for a tag's work in what the function prints.
 func TestNothingIsLogged(t *testing.T) {
 	s := newServer(t)
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
-	defer slog.SetDefault(before)
+	runtimetest.Logs(t, &s.logs)
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
 	s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"canary"`, root))
 	s.Request("POST", "/acks", "", `{"operations":[{"operation":"get","tag":"canary"}]}`)

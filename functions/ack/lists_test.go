@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
@@ -46,10 +47,10 @@ func newListing(t *testing.T) *listing {
 	l.api = &service{
 		acker: l.acker, stamper: stamps.New(l.acker), trouble: trouble.NewStore(tables, rows), now: clock,
 	}
-	l.Client = httpapitest.New(t, runtime.Around(io.Discard, headroom, l.api.handler()))
+	l.Client = httpapitest.New(t, runtime.Around(io.Discard, runtime.Headroom, l.api.handler()))
 	ofTenants := *l.api
 	ofTenants.tenantClaim = "org"
-	l.tenants = httpapitest.New(t, runtime.Around(io.Discard, headroom, ofTenants.handler()))
+	l.tenants = httpapitest.New(t, runtime.Around(io.Discard, runtime.Headroom, ofTenants.handler()))
 	return l
 }
 
@@ -86,28 +87,19 @@ func (l *listing) listed(as, query string) string {
 	l.t.Helper()
 	asked := check.Get(url.ParseQuery(query))
 	var tags []string
-	for range 100 {
-		a := l.ask(as, asked.Encode())
-		l.Want(query, a, 200)
-		var page struct {
-			List []struct{ Tag string }
-			Next string
-		}
-		check.OK(l.t, json.Unmarshal([]byte(a.Body), &page))
-		check.That(l.t, !strings.Contains(a.Body, "@") || as == "", "%s sees %s", as, a.Body)
-		for _, it := range page.List {
-			tags = append(tags, it.Tag)
-		}
-		if page.Next == "" {
-			if asked.Get("state") == "open" {
-				slices.Sort(tags)
-			}
-			return strings.Join(tags, " ")
-		}
-		asked.Set("after", page.Next)
+	for _, it := range runtimetest.Listed[struct{ Tag string }](l.t,
+		func(after string) httpapitest.Answer {
+			asked.Set("after", after)
+			a := l.ask(as, asked.Encode())
+			check.That(l.t, !strings.Contains(a.Body, "@") || as == "", "%s sees %s", as, a.Body)
+			return a
+		}) {
+		tags = append(tags, it.Tag)
 	}
-	l.t.Fatal("the pages do not end")
-	return ""
+	if asked.Get("state") == "open" {
+		slices.Sort(tags)
+	}
+	return strings.Join(tags, " ")
 }
 
 // TestListsOfChains: each chain in a state once, whichever caller asks, and nobody another's.
@@ -197,9 +189,6 @@ func TestAnEndIsListed(t *testing.T) {
 	}
 }
 
-// counters is the table that has what tenants took.
-var counters = trouble.Definition(trouble.DefaultName)
-
 // Whatever a tenant asks of chains, with tokens of its own and of another's, all that is stored is
 // its own, and nothing of another's is shown or changed.
 func FuzzTenant(f *testing.F) {
@@ -233,19 +222,9 @@ func FuzzTenant(f *testing.F) {
 		if body == "" {
 			method, resource = "GET", "chains"
 		}
-		event := check.Get(json.Marshal(map[string]any{
-			"rawPath": "/" + resource, "rawQueryString": query, "body": body, "headers": map[string]string{"content-type": "application/json"},
-			"requestContext": map[string]any{
-				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
-			},
-		}))
-		answer, err := runtime.Around(io.Discard, headroom,
+		runtimetest.Ask(t, runtime.Around(io.Discard, runtime.Headroom,
 			(&service{acker: acker, stamper: stamps.New(acker), now: time.Now, tenantClaim: "org"}).
-				handler())(t.Context(), event)
-		var got struct{ StatusCode int }
-		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 &&
-			got.StatusCode < 500,
-			"%s, %v", answer, err)
+				handler()), method, resource, query, body, map[string]string{})
 		for _, tag := range tagsIn(table) {
 			was, known := before[tag]
 			check.That(t, known || strings.HasPrefix(tag, "@acme/"), "a chain is stored under %q", tag)
@@ -263,9 +242,9 @@ func TestQuotas(t *testing.T) {
 	s := newServer(t)
 	clock := func() time.Time { return s.now }
 	acker := check.Get(xorack.New(s.store, &xorack.Options{Now: clock}))
-	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
-		[]quota.Quota{{Name: "acme", Limits: quota.Amounts{quota.NewChains: 3}}}, clock)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
+	quotas := runtimetest.Quotas(clock,
+		quota.Quota{Name: "acme", Limits: quota.Amounts{quota.NewChains: 3}})
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, runtime.Headroom, (&service{
 		acker: acker, stamper: stamps.New(acker), now: clock, tenantClaim: "org", quotas: quotas,
 	}).handler()))
 	ack := func(of, body string) httpapitest.Answer {

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,20 +26,7 @@ type bulkServer struct {
 func newBulkServer(t *testing.T) *bulkServer {
 	none := func(*http.Request) bool { return false }
 	s := &bulkServer{server: newServer(t, ddbtest.Memory), lost: none}
-	var one sync.Mutex
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		one.Lock()
-		defer one.Unlock()
-		body, _ := io.ReadAll(r.Body)
-		a := s.Request(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
-		if s.lost(r) {
-			panic(http.ErrAbortHandler)
-		}
-		w.WriteHeader(a.Status)
-		_, _ = io.WriteString(w, a.Body)
-	}))
-	t.Cleanup(web.Close)
-	s.api = check.Get(client.New(web.URL))
+	s.api = check.Get(client.New(s.web(func(r *http.Request) bool { return s.lost(r) })))
 	return s
 }
 

@@ -165,14 +165,6 @@ func (s *service) claim(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	return pulled(c, a, err)
 }
 
-const (
-	actionExtend  = "extend"
-	actionPrepare = "prepare"
-	actionCommit  = "commit"
-	actionAbort   = "abort"
-	actionSettle  = "settle"
-)
-
 type change struct {
 	Action string `json:"action" required:"true" one:"extend prepare commit abort settle"`
 
@@ -192,8 +184,8 @@ type change struct {
 
 // fieldsOf are those that not every action has.
 var fieldsOf = map[string]string{
-	actionExtend: "leaseSeconds", actionCommit: "next replies", actionAbort: "reason",
-	actionSettle: "outcome reason replies",
+	"extend": "leaseSeconds", "commit": "next replies", "abort": "reason",
+	"settle": "outcome reason replies",
 }
 
 // Check is called by the decoder: it reports a field that the action does not have.
@@ -222,7 +214,7 @@ func (p *change) readReplies(c *httpapi.Call) (err error) {
 			return err
 		}
 	}
-	if len(p.replies) > 0 && p.Action == actionSettle && p.Outcome != delivery.Committed {
+	if len(p.replies) > 0 && p.Action == "settle" && p.Outcome != delivery.Committed {
 		return invalid.New(invalid.Misplaced, "replies",
 			"belong to commit, and to settle as COMMITTED")
 	}
@@ -252,13 +244,13 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 	puller := s.puller()
 	var a delivery.Answer
 	switch p.Action {
-	case actionExtend:
+	case "extend":
 		a, err = puller.Extend(ctx, h, time.Duration(p.LeaseSeconds)*time.Second)
-	case actionPrepare:
+	case "prepare":
 		a, err = puller.Prepare(ctx, h)
-	case actionCommit:
+	case "commit":
 		a, err = puller.Commit(ctx, h, p.replies...)
-	case actionAbort:
+	case "abort":
 		a, err = puller.Abort(ctx, h, p.Reason)
 	default:
 		a, err = puller.Settle(ctx, h, p.Outcome, p.Reason, p.replies...)

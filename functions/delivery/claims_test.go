@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,12 +22,19 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
 )
 
-// web is the handler behind HTTP; every answer is held to the contract.
-func (s *server) web() string {
+// web is the handler behind HTTP, a request at a time; every answer is held to the contract, and
+// lost where that says so.
+func (s *server) web(lost func(*http.Request) bool) string {
 	s.t.Helper()
+	var one sync.Mutex
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		one.Lock()
+		defer one.Unlock()
 		body := check.Get(io.ReadAll(r.Body))
 		a := s.Request(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
+		if lost != nil && lost(r) {
+			panic(http.ErrAbortHandler)
+		}
 		w.WriteHeader(a.Status)
 		fmt.Fprint(w, a.Body)
 	}))
@@ -38,7 +46,7 @@ func (s *server) web() string {
 func TestClaimsConformOverHTTP(t *testing.T) {
 	claimstest.Run(t, func(t *testing.T) claimstest.Env {
 		s := newServer(t, ddbtest.Memory)
-		claims := check.Get(pullhttp.New(s.web()))
+		claims := check.Get(pullhttp.New(s.web(nil)))
 		check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
 		last := int64(0)
 		return claimstest.Env{
@@ -73,7 +81,7 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 		check.Get(s.sorter.Sweep(t.Context(), cursor.SweepOptions{}))
 		s.create(`{"queue":"q","consumer":"c"}`)
 		asked := delivery.Request{Queue: "q", Consumer: "c"}
-		got := check.Get(check.Get(pullhttp.New(s.web())).List(t.Context(), asked))
+		got := check.Get(check.Get(pullhttp.New(s.web(nil))).List(t.Context(), asked))
 		of := &service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}
 		want := check.Get(of.puller().List(t.Context(), asked))
 		check.That(t, slices.Equal(got.Skipped, []int64{3}), "skipped %v", got.Skipped)

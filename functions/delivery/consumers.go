@@ -46,12 +46,10 @@ func oneConsumer(name *string) error {
 	return delivery.ValidateConsumer(*name)
 }
 
-// answer is a consumer as callers see it, beside its queue's position and what is known of its
-// sink. missing tells that its next message is known not to be stored any more.
-func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.Health,
-	missing bool) *view.Consumer {
-	a := &view.Consumer{Head: s.head(scope, of, sink, missing), Rewinds: of.Rewinds,
-		Starting: of.Starting != "", Sink: shown(scope, sink)}
+// answer is a consumer as callers see it, beside its queue's position.
+func (s *service) answer(scope tenancy.Scope, of delivery.Status, k known) *view.Consumer {
+	a := &view.Consumer{Head: s.head(scope, of, k), Rewinds: of.Rewinds,
+		Starting: of.Starting != "", Sink: shown(scope, k.sink)}
 	for _, t := range of.Last {
 		if t.N > 0 {
 			a.Attempts = append(a.Attempts, attempt(scope, t))
@@ -126,8 +124,7 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 		return 0, nil, err
 	}
 	for i, it := range list {
-		document.Consumers = append(document.Consumers,
-			*s.answer(c.Scope, it, known[i].sink, known[i].missing))
+		document.Consumers = append(document.Consumers, *s.answer(c.Scope, it, known[i]))
 	}
 	if one == "" {
 		return http.StatusOK, document, nil
@@ -183,7 +180,7 @@ func (s *service) after(ctx context.Context, scope tenancy.Scope,
 		beside.Position = cur.Position
 	}
 	sink, _ := s.deliverer.Inside(request.Inside{}).Health(ctx, of.Name)
-	return s.answer(scope, beside, sink, false)
+	return s.answer(scope, beside, known{sink: sink})
 }
 
 func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error) {

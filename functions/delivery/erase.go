@@ -152,7 +152,7 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 	consumers := []erasableConsumer{}
 	for _, it := range list {
 		consumers = append(consumers,
-			erasableConsumer{it.Name, s.head(c.Scope, it, request.Health{}, false).State,
+			erasableConsumer{it.Name, s.head(c.Scope, it, known{}).State,
 				jsonseq.Seq(it.Delivered), jsonseq.Seq(it.Lag())})
 	}
 	return http.StatusOK, struct {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"strings"
 	"testing"
@@ -224,9 +223,7 @@ func TestOutran(t *testing.T) {
 // TestNothingIsLogged looks for a reason and a body in what the function prints.
 func TestNothingIsLogged(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
-	defer slog.SetDefault(before)
+	runtimetest.Logs(t, &s.logs)
 	s.billing(1)
 	s.operate("pause", "")
 	s.operate("skip", `,"seq":2`)

@@ -59,7 +59,7 @@ func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Sel
 		}
 		of := make([]view.Head, len(consumers))
 		for i, is := range consumers {
-			of[i] = s.head(c.Scope, is, known[i].sink, known[i].missing)
+			of[i] = s.head(c.Scope, is, known[i])
 		}
 		text, _ := json.Marshal(of) // texts and numbers can always be written
 		if left -= len(text); left < 0 && i > 0 {

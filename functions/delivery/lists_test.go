@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -59,24 +60,14 @@ func (s *server) opens(consumer string) {
 func (s *server) listed(as, path string, query url.Values) string {
 	s.t.Helper()
 	var all []string
-	for range 100 {
-		a := s.as(as, "GET", path, query.Encode(), "")
-		s.Want("page", a, 200)
-		var page struct {
-			List []struct{ Queue, Consumer string }
-			Next string
-		}
-		check.OK(s.t, json.Unmarshal([]byte(a.Body), &page))
-		for _, row := range page.List {
-			all = append(all, row.Queue+"|"+row.Consumer)
-		}
-		if page.Next == "" {
-			return strings.Join(all, " ")
-		}
-		query.Set("after", page.Next)
+	for _, row := range runtimetest.Listed[struct{ Queue, Consumer string }](s.t,
+		func(after string) httpapitest.Answer {
+			query.Set("after", after)
+			return s.as(as, "GET", path, query.Encode(), "")
+		}) {
+		all = append(all, row.Queue+"|"+row.Consumer)
 	}
-	s.t.Fatal("the pages do not end")
-	return ""
+	return strings.Join(all, " ")
 }
 
 // TestListsOfTrouble: each row of a state once, whichever caller asks, and nobody another's.
@@ -347,7 +338,7 @@ func TestStatesOfConsumers(t *testing.T) {
 		"in doubt":                          {of: is(delivery.InDoubt, claim(5, early)), state: view.InDoubt, cause: view.Prepared},
 		"a claim in quarantine beside work": {of: is(delivery.Idle, func(c *delivery.Consumer) { c.Quarantine[0].Since = early }), state: view.InDoubt, cause: view.Quarantined},
 	} {
-		got, _ := view.In(s.aspects(c.of, c.sink, c.missing)...)
+		got, _ := view.In(s.aspects(c.of, known{c.sink, c.missing})...)
 		check.That(t, got.State == c.state && got.Cause == c.cause,
 			"%s: %s (%s), want %s (%s)", name, got.State, got.Cause, c.state, c.cause)
 		if got.State == view.Retrying && c.cause == view.Failed && c.of.State == delivery.Idle &&

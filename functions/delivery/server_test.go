@@ -91,7 +91,7 @@ func (s *server) with(change func(*service)) *httpapitest.Client {
 		now:     func() time.Time { return s.now }, endpoints: s.endpoints(), rules: s.rules,
 	}
 	change(of)
-	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, of.api().Handle))
+	return httpapitest.New(s.t, runtime.Around(&s.logs, runtime.Headroom, of.api().Handle))
 }
 
 func ofTenants(of *service) { of.tenantClaim = "org" }

@@ -55,9 +55,8 @@ func (s *service) know(ctx context.Context, list []delivery.Status) ([]known, er
 }
 
 // head is what a consumer is in, and the message at its head.
-func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Health,
-	missing bool) view.Head {
-	is, also := view.In(s.aspects(of, sink, missing)...)
+func (s *service) head(scope tenancy.Scope, of delivery.Status, k known) view.Head {
+	is, also := view.In(s.aspects(of, k)...)
 	h := view.Head{
 		Queue: printable.Name(scope.Short(of.Queue)), Consumer: of.Name, State: is.State,
 		Cause: is.Cause, Also: also,
@@ -85,8 +84,8 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	return h
 }
 
-func (s *service) aspects(of delivery.Status, sink request.Health,
-	missing bool) (all []view.Aspect) {
+func (s *service) aspects(of delivery.Status, k known) (all []view.Aspect) {
+	circuit := k.sink.Circuit
 	is := func(state view.State, cause string, since, next time.Time) {
 		all = append(all, view.Aspect{State: state, Cause: cause, Since: since, NextTry: next})
 	}
@@ -111,7 +110,7 @@ func (s *service) aspects(of delivery.Status, sink request.Health,
 			is(view.Retrying, view.Died, of.LeaseUntil, never)
 		}
 	}
-	if missing {
+	if k.missing {
 		is(view.Blocked, view.Missing, never, never)
 	}
 	if q := of.Quarantine[0]; q != (delivery.Quarantined{}) {
@@ -119,9 +118,9 @@ func (s *service) aspects(of delivery.Status, sink request.Health,
 	}
 	if waits && of.State != delivery.Blocked {
 		switch {
-		case sink.Circuit.Open():
-			is(view.Held, view.Open, sink.Circuit.Opened, sink.Circuit.ProbeAt)
-		case sink.Circuit.Waking && of.State == delivery.Idle:
+		case circuit.Open():
+			is(view.Held, view.Open, circuit.Opened, circuit.ProbeAt)
+		case circuit.Waking && of.State == delivery.Idle:
 			is(view.Held, view.Waking, never, never)
 		}
 	}
@@ -175,15 +174,15 @@ func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Con
 		if err != nil || !of.Exists() {
 			return nil, err
 		}
-		var sink request.Health
+		var k known
 		if of.Lag() > 0 {
-			if sink, err = s.deliverer.Inside(request.Inside{}).Health(ctx, row.Consumer); err != nil {
+			if k.sink, err = s.deliverer.Inside(request.Inside{}).Health(ctx, row.Consumer); err != nil {
 				return nil, err
 			}
 		}
-		missing := row.State == trouble.Missing && row.Seq == of.Delivered+1 && of.Lag() > 0 &&
+		k.missing = row.State == trouble.Missing && row.Seq == of.Delivered+1 && of.Lag() > 0 &&
 			of.State == delivery.Idle
-		h := s.head(scope, of, sink, missing)
+		h := s.head(scope, of, k)
 		if !h.Is(state) {
 			return nil, nil
 		}
@@ -198,4 +197,24 @@ func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Con
 		}
 		return &h, nil
 	}
+}
+
+// shown is what the caller may know of a sink; nil where nothing is. A tenant shares it with
+// others: it sees why nothing is delivered, and when that is tried again, but not what others have
+// delivered.
+func shown(scope tenancy.Scope, known request.Health) *view.Sink {
+	a := view.Sink{OpenSince: known.Circuit.Opened}
+	if known.Circuit.Open() {
+		a.ProbeAt = known.Circuit.ProbeAt
+	}
+	if scope.Tenant() == "" {
+		a.Waking, a.FailingSince, a.TakenAt = known.Circuit.Waking, known.FailingSince, known.TakenAt
+		if known.Circuit.Open() {
+			a.Probes = known.Circuit.Probes
+		}
+	}
+	if a == (view.Sink{}) {
+		return nil
+	}
+	return &a
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,12 +16,11 @@ import (
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	sinkkind "github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
-
-var counters = cursor.Names{}.Tables()[2]
 
 // newTenantServer is a server that reads tenants from the claim "org".
 func newTenantServer(t *testing.T) *server {
@@ -116,10 +114,9 @@ func TestWhatATenantReadsOfASink(t *testing.T) {
 		})
 		for _, path := range []string{"/consumers", "/claims"} {
 			a := s.RequestAs("org", "acme", "GET", path, "queue="+queue+"&consumer="+consumer, "")
-			if s.Want(path, a, 200); strings.Contains(a.Body, c.never) ||
-				path == "/consumers" && !strings.Contains(a.Body, c.want) {
-				t.Errorf("a tenant reads %s, want %s", a.Body, c.want)
-			}
+			s.Want(path, a, 200)
+			check.That(t, !strings.Contains(a.Body, c.never) && (path != "/consumers" ||
+				strings.Contains(a.Body, c.want)), "a tenant reads %s, want %s", a.Body, c.want)
 		}
 		want := "the inner words"
 		if c.fails != nil {
@@ -198,21 +195,11 @@ func FuzzTenant(f *testing.F) {
 			return all
 		}
 		before := look()
-		event := check.Get(json.Marshal(map[string]any{
-			"rawPath": "/" + resource, "rawQueryString": query, "body": body, "headers": map[string]string{"content-type": "application/json"},
-			"requestContext": map[string]any{
-				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
-			},
-		}))
-		answer, err := runtime.Around(io.Discard, headroom,
+		answer := runtimetest.Ask(t, runtime.Around(io.Discard, runtime.Headroom,
 			(&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api().
-				Handle)(t.Context(), event)
-		var got struct{ StatusCode int }
-		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 &&
-			got.StatusCode < 500,
-			"%s, %v", answer, err)
+				Handle), method, resource, query, body, map[string]string{})
 		for _, secret := range []string{"of @globex", "of q"} {
-			check.That(t, !strings.Contains(string(answer), secret) || strings.Contains(body+query, secret),
+			check.That(t, !strings.Contains(answer, secret) || strings.Contains(body+query, secret),
 				"shows another's: %s", answer)
 		}
 		for _, c := range check.Get(sorter.Queues(t.Context(), "", 100)).Cursors {
@@ -243,8 +230,8 @@ func TestWhoAsked(t *testing.T) {
 
 func (s *server) limited(limits quota.Amounts) {
 	s.t.Helper()
-	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
-		[]quota.Quota{{Name: "acme", Limits: limits}}, func() time.Time { return s.now })
+	quotas := runtimetest.Quotas(func() time.Time { return s.now },
+		quota.Quota{Name: "acme", Limits: limits})
 	s.Client = s.with(func(of *service) { of.tenantClaim, of.quotas = "org", quotas })
 }
 
@@ -335,9 +322,8 @@ func TestQuotasOfOperations(t *testing.T) {
 			check.That(t, a.Status != 429, "%s, time %d: %+v", name, n+1, a)
 		}
 		touched = 0
-		if s.Want(name, c.ask(), 429, `"quota":"messages"`); touched > 0 {
-			t.Errorf("%s: what is refused costs %d requests", name, touched)
-		}
+		s.Want(name, c.ask(), 429, `"quota":"messages"`)
+		check.Is(t, touched, 0, name, "what is refused costs requests")
 	}
 	window()
 	for range 3 {

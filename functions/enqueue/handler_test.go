@@ -45,7 +45,7 @@ func newServer(t *testing.T, change func(*service)) *server {
 	if change != nil {
 		change(service)
 	}
-	s.handle = runtime.Around(&s.logs, headroom, service.api().Handle)
+	s.handle = runtime.Around(&s.logs, runtime.Headroom, service.api().Handle)
 	s.Client = httpapitest.New(t, s.handle)
 	return s
 }
@@ -202,13 +202,8 @@ func (r refusing) Do(ctx context.Context, request ddb.Request) (ddb.Answer, erro
 // TestAnswerIsWhatMustBeRepeated: a message that can never be stored does not hide another one that
 // may be stored, and whose caller has to come again.
 func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
-	var names cursor.Names
-	store, err := cursor.NewStore(
-		refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
-	check.OK(t, err)
 	s := newServer(t, func(service *service) {
-		service.sorter, err = cursor.New(store, nil)
-		check.Need(t, err == nil, "%v", err)
+		service.sorter = runtimetest.Sorter(refusing{runtimetest.Tables(), "b"}, nil)
 	})
 	s.made(`{"queue":"a","kind":"keyed","keyType":"number"}`)
 	s.Want("both",
@@ -524,7 +519,7 @@ func FuzzHandle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, event []byte) {
 		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-		handle := runtime.Around(io.Discard, headroom,
+		handle := runtime.Around(io.Discard, runtime.Headroom,
 			(&service{sorter: sorter, now: time.Now}).api().Handle)
 		raw, err := handle(t.Context(), event)
 		check.Need(t, err == nil, "a function error: %v", err)
@@ -539,20 +534,19 @@ func FuzzHandle(f *testing.F) {
 // and those that there was no time for.
 func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store := check.Get(
-			cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		tables := runtimetest.Tables()
+		sorter := runtimetest.Sorter(
+			ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 				if put, ok := r.(ddb.Put); ok && put.Item.Get("queue").Str() == "slow" {
 					<-ctx.Done()
 					return ddb.Answer{}, ctx.Err()
 				}
 				return tables.Do(ctx, r)
-			}), cursor.Names{}))
-		sorter := check.Get(cursor.New(store, nil))
+			}), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 		defer cancel()
 		var logs bytes.Buffer
-		answer, err := runtime.Around(&logs, headroom,
+		answer, err := runtime.Around(&logs, runtime.Headroom,
 			(&service{sorter: sorter, now: time.Now}).api().Handle)(ctx,
 			json.RawMessage(`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"slow","seq":1,"body":1},{"queue":"q","seq":2,"body":1}]}`))
 		check.Need(t, err == nil && ctx.Err() == nil, "%s, %v, %v", answer, err, ctx.Err())

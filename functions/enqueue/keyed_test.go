@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -232,25 +233,19 @@ func TestAClockThatIsAhead(t *testing.T) {
 
 // TestALateOneIsCountedOnce, also where a settler has placed it before its writer looks.
 func TestALateOneIsCountedOnce(t *testing.T) {
-	var names cursor.Names
-	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
-	var settler *cursor.Sorter
-	store, err := cursor.NewStore(
-		ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			a, err := tables.Do(ctx, r)
-			if r.Name() == "put arrival" {
-				check.Get(settler.Settle(ctx, "q", sortkey.EverySortKey))
-			}
-			return a, err
-		}), names)
-	check.OK(t, err)
+	tables := runtimetest.Tables()
 	s := newServer(t, func(of *service) {
 		defaults := cursor.DefaultSettings()
 		defaults.Settle = 0
-		of.sorter, err = cursor.New(store, &cursor.Options{Defaults: &defaults, Now: of.now})
-		settler = of.sorter
+		of.sorter = runtimetest.Sorter(
+			ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				a, err := tables.Do(ctx, r)
+				if r.Name() == "put arrival" {
+					check.Get(of.sorter.Settle(ctx, "q", sortkey.EverySortKey))
+				}
+				return a, err
+			}), &cursor.Options{Defaults: &defaults, Now: of.now})
 	})
-	check.OK(t, err)
 	put := func(key int) httpapitest.Answer {
 		return s.post("", fmt.Sprintf(`{"queue":"q","key":%d,"id":"a","keyType":"number","body":1}`, key))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,19 +10,13 @@ import (
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 )
-
-// logged has what the function logs written beside its metrics.
-func (s *server) logged(t *testing.T) {
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-}
 
 // TestAGoodCallIsOneLine: its metrics, which are all that is paid for.
 func TestAGoodCallIsOneLine(t *testing.T) {
 	s := newServer(t, nil)
-	s.logged(t)
+	runtimetest.Logs(t, &s.logs)
 	s.put(1, "1") // the first has a ColdStart more
 	s.logs.Reset()
 	s.put(2, "2")
@@ -48,7 +41,7 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 	s := newServer(t, func(s *service) {
 		s.log = calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}
 	})
-	s.logged(t)
+	runtimetest.Logs(t, &s.logs)
 	s.post("", `{"messages":[{"queue":"q","seq":1,"body":"canary"},{"queue":"other","seq":1,"body":1},{"queue":"q","seq":3,"body":1}]}`)
 	s.logsHave(`"msg":"put","queue":"q","seq":1,"outcome":"advanced","failed":false`,
 		`"queue":"q","seq":3,"outcome":"parked"`)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -19,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -102,19 +102,10 @@ func FuzzTenant(f *testing.F) {
 					cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)})[0].Err)
 		}
 		before := check.Get(sorter.Status(t.Context(), "@globex/q"))
-		event := check.Get(json.Marshal(map[string]any{
-			"rawPath": "/" + resource, "rawQueryString": query, "body": body,
-			"headers": map[string]string{"content-type": "application/json", "idempotency-key": key},
-			"requestContext": map[string]any{
-				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
-			},
-		}))
-		answer, err := runtime.Around(io.Discard, headroom,
-			(&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
-		var got struct{ StatusCode int }
-		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil &&
-			got.StatusCode >= 200 && got.StatusCode < 500, "%s, %v", answer, err)
-		check.That(t, !strings.Contains(string(answer), "secret") ||
+		answer := runtimetest.Ask(t, runtime.Around(io.Discard, runtime.Headroom,
+			(&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle), method, resource,
+			query, body, map[string]string{"idempotency-key": key})
+		check.That(t, !strings.Contains(answer, "secret") ||
 			strings.Contains(body+query, "secret"), "shown another's: %s", answer)
 		for _, c := range check.Get(sorter.Queues(t.Context(), "", 100)).Cursors {
 			check.That(t, strings.HasPrefix(c.Queue, "@acme/") || slices.Contains(others, c.Queue),
@@ -125,16 +116,12 @@ func FuzzTenant(f *testing.F) {
 	})
 }
 
-// counters is the table that has what tenants took.
-var counters = cursor.Names{}.Tables()[2]
-
 // newQuotaServer is a server whose tenants have these quotas.
 func newQuotaServer(t *testing.T, quotas string) *server {
 	t.Helper()
 	all := check.Get(quota.Read([]byte(quotas)))
 	return newServer(t, func(s *service) {
-		s.tenantClaim, s.quotas = "org",
-			quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters), all, s.now)
+		s.tenantClaim, s.quotas = "org", runtimetest.Quotas(s.now, all...)
 	})
 }
 
@@ -183,14 +170,12 @@ func TestQuotas(t *testing.T) {
 // What is over a quota asks nothing of the tables, and leaves another tenant's requests as they
 // are.
 func TestANoisyNeighbour(t *testing.T) {
-	names := cursor.Names{}
-	meter := ddbtest.NewMeter(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
+	meter := ddbtest.NewMeter(runtimetest.Tables())
 	s := newServer(t, func(s *service) {
-		store := check.Get(cursor.NewStore(meter, names))
-		s.sorter, s.tenantClaim = check.Get(cursor.New(store, &cursor.Options{Now: s.now})), "org"
+		s.sorter, s.tenantClaim = runtimetest.Sorter(meter, &cursor.Options{Now: s.now}), "org"
 		limits := []quota.Quota{{Name: "*",
 			Limits: quota.Amounts{quota.Messages: 10, quota.NewQueues: 5}}}
-		s.quotas = quota.NewKeeper(quota.NewStore(meter, counters), limits, s.now)
+		s.quotas = quota.NewKeeper(quota.NewStore(meter, runtimetest.Counters), limits, s.now)
 	})
 	put := func(tenant string, seq, status int) ddbtest.Total {
 		t.Helper()
@@ -233,10 +218,11 @@ func TestListQueues(t *testing.T) {
 	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	on := trouble.Definition(trouble.DefaultName)
 	s := &service{sorter: sorter, trouble: trouble.NewStore(ddb.NewMemory(on), on), now: time.Now}
-	operators := httpapitest.New(t, runtime.Around(io.Discard, headroom, s.api().Handle))
+	operators := httpapitest.New(t, runtime.Around(io.Discard, runtime.Headroom, s.api().Handle))
 	ofTenants := *s
 	ofTenants.tenantClaim = "org"
-	tenants := httpapitest.New(t, runtime.Around(io.Discard, headroom, ofTenants.api().Handle))
+	tenants := httpapitest.New(t,
+		runtime.Around(io.Discard, runtime.Headroom, ofTenants.api().Handle))
 	for _, queue := range []string{"@acme/a", "@acme/b", "@acme-eu/a", "a", "b"} {
 		check.Get(sorter.Configure(t.Context(), queue, cursor.Change{}))
 		check.OK(t,
@@ -244,26 +230,17 @@ func TestListQueues(t *testing.T) {
 	}
 	list := func(as string, query url.Values) string {
 		var all []string
-		for {
-			a := operators.Request("GET", "/queues", query.Encode(), "")
-			if as != "" {
-				a = tenants.RequestAs("org", as, "GET", "/queues", query.Encode(), "")
-			}
-			tenants.Want(query.Encode(), a, 200)
-			var page struct {
-				List []struct{ Queue string }
-				Next string
-			}
-			check.OK(t, json.Unmarshal([]byte(a.Body), &page))
-			for _, row := range page.List {
-				all = append(all, row.Queue)
-			}
-			if page.Next == "" {
-				slices.Sort(all)
-				return strings.Join(all, " ")
-			}
-			query.Set("after", page.Next)
+		for _, row := range runtimetest.Listed[struct{ Queue string }](t,
+			func(after string) httpapitest.Answer {
+				if query.Set("after", after); as == "" {
+					return operators.Request("GET", "/queues", query.Encode(), "")
+				}
+				return tenants.RequestAs("org", as, "GET", "/queues", query.Encode(), "")
+			}) {
+			all = append(all, row.Queue)
 		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
 	}
 	query := func(prefix, state, limit string) url.Values {
 		q := url.Values{"prefix": {prefix}, "limit": {limit}}

@@ -103,7 +103,7 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics,
 	now := s.now()
 	until := now.Add(longest)
 	if deadline, ok := ctx.Deadline(); ok {
-		until = deadline.Add(headroom)
+		until = deadline.Add(runtime.Headroom)
 	}
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

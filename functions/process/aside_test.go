@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -26,6 +25,7 @@ import (
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -142,9 +142,7 @@ func TestChangedEndpoints(t *testing.T) {
 		now = began.Add(c.at)
 		looks = 0
 		for range 100 {
-			if got := is(t.Context(), "q", began.Add(c.failed)); got != c.want {
-				t.Fatalf("failed %s after the change, asked %s after it: %v", c.failed, c.at, got)
-			}
+			check.Is(t, is(t.Context(), "q", began.Add(c.failed)), c.want, c.failed, c.at)
 		}
 		check.That(t, looks == 1, "%d looks in one second", looks)
 	}
@@ -176,10 +174,8 @@ func TestIsolatedInvocations(t *testing.T) {
 	const name = "arn:aws:lambda:eu-west-1:123456789012:function:slow:live"
 	isolate := check.Get(asideCalls(name))
 	check.OK(t, isolate(t.Context(), "a/ö", "hooks"))
-	if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event",
-		strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
-		t.Errorf("asked %v, want %s", asked, want)
-	}
+	check.Is(t, strings.Join(asked, ", "), "/2015-03-31/functions/"+
+		strings.ReplaceAll(name, ":", "%3A")+"/invocations Event")
 	status = http.StatusForbidden
 	check.That(t, isolate(t.Context(), "a/ö", "hooks") != nil, "a refusal is no error")
 }
@@ -316,9 +312,7 @@ func TestACounterThatDoesNotAnswer(t *testing.T) {
 // watching is an observer that logs calls about the queue "q", and its log.
 func watching(t *testing.T) (*observer, *bytes.Buffer) {
 	var logs bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	runtimetest.Logs(t, &logs)
 	return &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}, &logs
 }
 
@@ -357,9 +351,7 @@ func TestSampledMessagesAreLogged(t *testing.T) {
 	for _, queue := range []string{"q", "other"} {
 		seen.delivery(delivery.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
 	}
-	if text := logs.String(); !strings.Contains(text,
-		`"msg":"delivered","queue":"q","consumer":"billing"`) ||
-		!strings.Contains(text, `"messages":3`) || strings.Contains(text, "other") {
-		t.Errorf("logged: %s", text)
-	}
+	check.Has(t, logs.String(), `"msg":"delivered","queue":"q","consumer":"billing"`)
+	check.That(t, strings.Contains(logs.String(), `"messages":3`) &&
+		!strings.Contains(logs.String(), "other"), "logged: %s", logs)
 }

@@ -19,10 +19,6 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's deadline it stops, so that which record has to be
-// repeated is answered.
-const headroom = time.Second
-
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	d.CountRates()
 	endpoints := endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now)
@@ -53,5 +49,5 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		return nil, err
 	}
 	handle, err := handler(deliverer, d.Names, seen, readers, bound)
-	return runtime.Handle(d, headroom, handle), err
+	return runtime.Handle(d, runtime.Headroom, handle), err
 }

@@ -29,7 +29,7 @@ func readersFrom(folder string, cache *endpoint.Cache) ([]delivery.Reader, error
 		if !c.HasSink() {
 			continue
 		}
-		to, err := sink.New(c.Sink, &sink.Options{Endpoints: endpoints(cache)})
+		to, err := sink.New(c.Sink, kind.Options{Endpoints: endpoints(cache)})
 		if err != nil {
 			return nil, fmt.Errorf("sink of consumer %q: %w", c.Reader.Name, err)
 		}

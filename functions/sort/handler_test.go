@@ -58,8 +58,7 @@ func newSorter(t *testing.T) *cursor.Sorter {
 	t.Helper()
 	defaults := cursor.DefaultSettings()
 	defaults.Mode = cursor.ModeAsync
-	s := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults}))
-	return s
+	return check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults}))
 }
 
 func TestHandlerSorts(t *testing.T) {
@@ -68,15 +67,12 @@ func TestHandlerSorts(t *testing.T) {
 		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq})[0].Err)
 	}
 	var out bytes.Buffer
-	response, err := handlerOf(sorter, &out)(t.Context(),
-		event(t, record(1, "q", 3), record(2, "q", 1), record(3, "q", 2)))
-	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%+v, %v", response, err)
-	it, err := sorter.Status(t.Context(), "q")
-	check.That(t, err == nil && it.Position == 3, "position %d, %v; want 3", it.Position, err)
-	if text := out.String(); !strings.Contains(text, `"Advances":1`) ||
-		!strings.Contains(text, `"StreamRecords":3`) {
-		t.Errorf("metrics: %s", text)
-	}
+	response := check.Get(handlerOf(sorter, &out)(t.Context(),
+		event(t, record(1, "q", 3), record(2, "q", 1), record(3, "q", 2))))
+	check.Is(t, len(response.BatchItemFailures), 0)
+	check.Is(t, check.Get(sorter.Status(t.Context(), "q")).Position, 3)
+	check.Has(t, out.String(), `"Advances":1`)
+	check.Has(t, out.String(), `"StreamRecords":3`)
 }
 
 // One record of either stream that cannot be read.
@@ -98,18 +94,15 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 // ends the function. The others are done.
 func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store, err := cursor.NewStore(
+		tables := runtimetest.Tables()
+		sorter := runtimetest.Sorter(
 			ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 				if get, ok := r.(ddb.Get); ok && get.Key.Get("queue").Str() == "slow" {
 					<-ctx.Done()
 					return ddb.Answer{}, ctx.Err()
 				}
 				return tables.Do(ctx, r)
-			}), cursor.Names{})
-		check.OK(t, err)
-		sorter, err := cursor.New(store, nil)
-		check.OK(t, err)
+			}), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out bytes.Buffer
@@ -118,10 +111,8 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
 			response.BatchItemFailures[0].ItemIdentifier == "2" && ctx.Err() == nil,
 			"%+v, %v, %v; want that record 2 comes again, in time", response, err, ctx.Err())
-		if text := out.String(); !strings.Contains(text, `"Unfinished":1`) ||
-			strings.Contains(text, `"Errors"`) {
-			t.Errorf("metrics: %s", text)
-		}
+		check.Has(t, out.String(), `"Unfinished":1`)
+		check.That(t, !strings.Contains(out.String(), `"Errors"`), "metrics: %s", &out)
 	})
 }
 
@@ -154,12 +145,8 @@ func TestHandlerSettles(t *testing.T) {
 	var sent sqs
 	server := httptest.NewServer(&sent)
 	t.Cleanup(server.Close)
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": server.URL,
-		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
-		t.Setenv(name, value)
-	}
-	wake, err := timer.New("https://queue")
-	check.OK(t, err)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
+	wake := check.Get(timer.New("https://queue"))
 	sorter := newSorter(t)
 	kind, drop, keyType, none, window := cursor.KindKeyed, cursor.LateDrop, sortkey.KeyType("number"),
 		time.Duration(0), 10*time.Second
@@ -174,9 +161,8 @@ func TestHandlerSettles(t *testing.T) {
 		t.Helper()
 		m := cursor.Message{KeyParts: []any{key}, Prev: prev, Queue: queue, ID: fmt.Sprint(key)}
 		check.OK(t, sorter.Put(t.Context(), m)[0].Err)
-		stored, err := keyType.Key(key)
-		check.OK(t, err)
-		records = append(records, arrival(len(records)+1, queue, sortkey.Era("").SortKey(stored, m.ID)))
+		stored := sortkey.Era("").SortKey(check.Get(keyType.Key(key)), m.ID)
+		records = append(records, arrival(len(records)+1, queue, stored))
 	}
 	put("now", 2, "")
 	put("later", 7, "")
@@ -191,22 +177,18 @@ func TestHandlerSettles(t *testing.T) {
 			wake.Flush(ctx)
 		})
 	began := time.Now()
-	response, err := handle(t.Context(), event(t, records...))
-	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%+v, %v", response, err)
-	if it, err := sorter.Status(t.Context(), "now"); err != nil || it.Position != 2 {
-		t.Errorf("position %d, %v; want 2", it.Position, err)
-	}
-	if text := out.String(); !strings.Contains(text, `"Settled":2`) ||
-		!strings.Contains(text, `"Unlinked":1`) || strings.Contains(text, "Errors") {
-		t.Errorf("metrics: %s", text)
-	}
+	response := check.Get(handle(t.Context(), event(t, records...)))
+	check.Is(t, len(response.BatchItemFailures), 0)
+	check.Is(t, check.Get(sorter.Status(t.Context(), "now")).Position, 2)
+	text := out.String()
+	check.That(t, strings.Contains(text, `"Settled":2`) && strings.Contains(text, `"Unlinked":1`) &&
+		!strings.Contains(text, "Errors"), "metrics: %s", text)
 	check.Need(t, len(sent.bodies) == 1, "wake-ups %v, want one for the batch", sent.bodies)
-	w, err := timer.Parse(sent.bodies[0])
-	if key := sortkey.SortKey(w.UpTo).Key(); err != nil || w.Kind != timer.Settle ||
-		w.Queue != "later" || key.String() != "9" || w.Due.Before(began.Add(window-time.Millisecond)) ||
-		w.Due.After(time.Now().Add(window)) {
-		t.Errorf("%+v up to %s, %v", w, key, err)
-	}
+	w := check.Get(timer.Parse(sent.bodies[0]))
+	check.That(t, w.Kind == timer.Settle && w.Queue == "later" &&
+		sortkey.SortKey(w.UpTo).Key().String() == "9" &&
+		!w.Due.Before(began.Add(window-time.Millisecond)) && !w.Due.After(time.Now().Add(window)),
+		"%+v", w)
 }
 
 func TestStart(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/announce"
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -27,6 +26,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
@@ -55,9 +55,6 @@ func newPeers(t *testing.T) *peers {
 	server := httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_ENDPOINT_URL", server.URL)
-	t.Setenv("AWS_REGION", "eu-west-1")
-	t.Setenv("AWS_ACCESS_KEY_ID", "id")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	return p
 }
 
@@ -221,9 +218,9 @@ func TestPoisonIsSetAside(t *testing.T) {
 	check.That(t, err == nil && status.Position == 3, "%+v, %v", status, err)
 	check.Is(t, strings.Join(p.said(t), ", "), "m-2 malformed queue, m-4 out-of-range seq")
 	const first = `{"id":"record.set-aside/src/m-2/`
-	if want := `,"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue","detail":"cannot be found: the event is not JSON","at":"2026-03-01T09:00:00Z","name":"m-2","record":{"messageId":"m-2","body":"no JSON","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"},"bytes":97,`; !strings.HasPrefix(p.aside[0], first) || !strings.Contains(p.aside[0], want) {
-		t.Errorf("the first: %s", p.aside[0])
-	}
+	const want = `,"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue","detail":"cannot be found: the event is not JSON","at":"2026-03-01T09:00:00Z","name":"m-2","record":{"messageId":"m-2","body":"no JSON","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"},"bytes":97,`
+	check.That(t, strings.HasPrefix(p.aside[0], first), "the first: %s", p.aside[0])
+	check.Has(t, p.aside[0], want)
 	check.That(t, len(p.announced) == 1 &&
 		strings.Contains(p.announced[0],
 			`"count":2,"examples":[{"record":"m-2","reason":"malformed","field":"queue"`),
@@ -353,9 +350,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 	d := kept["m-2"]
 	check.That(t, d.Record == nil && !d.Truncated && d.RecordBase64 != "", "not for SQS: %+v", d)
-	if d := kept["m-3"]; d.Record == nil || !bytes.Contains(d.Record, []byte(`\u003c\u003c`)) {
-		t.Error("one that fits is not there as it is")
-	}
+	check.Has(t, string(kept["m-3"].Record), `\u003c\u003c`) // one that fits is there as it is
 }
 
 // One request of an event going wrong, in each way: the records whose fate is unknown are repeated,
@@ -369,10 +364,9 @@ func TestEveryRequestFails(t *testing.T) {
 		for _, fault := range ddbtest.EveryFault() {
 			for nth := 1; ; nth++ {
 				w := &world{t: t, now: sourcetest.Time(0)}
-				names := cursor.Names{}
-				faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
-				store := check.Get(cursor.NewStore(faults, names))
-				w.sorter = check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }}))
+				faults := ddbtest.NewFaults(runtimetest.Tables())
+				w.sorter = runtimetest.Sorter(faults,
+					&cursor.Options{Now: func() time.Time { return w.now }})
 				h := newTaker(t, read(t, shape.Source), w.sorter, nil)
 				var records []json.RawMessage
 				for queue := range 2 {
@@ -405,9 +399,8 @@ func TestEveryRequestFails(t *testing.T) {
 						queue, status.Position, err)
 					want := 1
 					for m, err := range w.sorter.Read(t.Context(), shape.Queue(queue), 0, 3) {
-						if n, bad := shape.N(m.Body); err != nil || bad != nil || n != want {
-							t.Fatalf("%s, request %d %s: message %d, %v, want %d", shape.Name, nth, fault, n, err, want)
-						}
+						check.OK(t, err)
+						check.Is(t, check.Get(shape.N(m.Body)), want, shape.Name, nth, fault)
 						want++
 					}
 				}
@@ -503,10 +496,8 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 		}
 		want = append(want, bodies[i])
 	}
-	names := cursor.Names{}
-	faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
-	store := check.Get(cursor.NewStore(faults, names))
-	sorter := check.Get(cursor.New(store, &cursor.Options{ForEach: fanout.OneByOne}))
+	faults := ddbtest.NewFaults(runtimetest.Tables())
+	sorter := runtimetest.Sorter(faults, &cursor.Options{ForEach: fanout.OneByOne})
 	p := newPeers(t)
 	h := newTaker(t, read(t, source), sorter, p)
 	faults.Fail(nth, fault)
@@ -565,10 +556,9 @@ func TestStart(t *testing.T) {
 	for text, want := range map[string]string{bySeq: "",
 		`{"name":"a","kind":"mq"}`: file + `: kind "mq" is not known`} {
 		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
-		if from, err := describe("source1.json"); (err == nil) != (want == "") ||
-			err != nil && !strings.Contains(err.Error(), want) || err == nil && from == nil {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		from, err := describe("source1.json")
+		check.That(t, (err == nil) == (want == "") && (from == nil) == (want != "") &&
+			strings.Contains(fmt.Sprint(err), want), "%s: %v, want %q", text, err, want)
 	}
 	check.That(t, check.Err(describe("source2.json")) != nil, "a file that is not there")
 }
@@ -578,10 +568,8 @@ func TestStart(t *testing.T) {
 func TestABatchOfMoreThanAQuota(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival","queue":"@partitionKey","prefix":"@acme/"}`), w.sorter, nil)
-	h.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
-		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 1}}}, func() time.Time {
-			return w.now
-		})
+	h.quotas = runtimetest.Quotas(func() time.Time { return w.now },
+		quota.Quota{Name: "*", Limits: quota.Amounts{quota.Messages: 1}})
 	bodies := make([]string, 400)
 	for i := range bodies {
 		bodies[i] = strconv.Itoa(i + 1)

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
@@ -70,14 +71,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	names := cursor.Names{}
-	w := &world{t: t,
-		meter: ddbtest.NewMeter(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)),
-		now:   sourcetest.Time(0)}
-	store := check.Get(cursor.NewStore(w.meter, names))
-	w.sorter = check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time {
+	w := &world{t: t, meter: ddbtest.NewMeter(runtimetest.Tables()), now: sourcetest.Time(0)}
+	w.sorter = runtimetest.Sorter(w.meter, &cursor.Options{Now: func() time.Time {
 		return w.now
-	}, ForEach: fanout.SideBySide}))
+	}, ForEach: fanout.SideBySide})
 	return w
 }
 

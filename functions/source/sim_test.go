@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -25,8 +26,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
-
-var counters = cursor.Names{}.Tables()[2]
 
 // shard is a run of a numbered source of a tenant with a quota: a stream that brings its records
 // again until the function has all of them, beside other messages of the tenant.
@@ -61,11 +60,9 @@ func shardOf(name string, faults, others int, bodies ...string) sim.Scenario {
 		if err != nil {
 			panic(err) // a scenario with a malformed source
 		}
-		names := cursor.Names{}
 		m := &shard{
 			run: run, of: of, now: sourcetest.Time(0), records: bodies, aside: map[string]int{},
-			announced: map[string]int{},
-			tables:    ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...),
+			announced: map[string]int{}, tables: runtimetest.Tables(),
 		}
 		run.Daemon("stream", m.deliver)
 		if others > 0 {
@@ -160,7 +157,7 @@ func (m *shard) process(p *sim.Proc) *service {
 	return &service{
 		source: m.of, sorter: sorter,
 		aside:  &aside{source: m.of, queue: shardSide{m, p}, announcer: shardSide{m, p}, now: clock},
-		quotas: quota.NewKeeper(quota.NewStore(tables, counters), limits, clock),
+		quotas: quota.NewKeeper(quota.NewStore(tables, runtimetest.Counters), limits, clock),
 	}
 }
 

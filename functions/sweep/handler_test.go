@@ -89,12 +89,7 @@ func (b *bench) handle(ctx context.Context, event json.RawMessage) (any, error) 
 // sends has wake-ups sent to an SQS queue of an endpoint.
 func (b *bench) sends(t *testing.T, endpoint string) {
 	t.Helper()
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_SQS": endpoint, "AWS_REGION": "us-east-1",
-		"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
-	} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("AWS_ENDPOINT_URL_SQS", endpoint)
 	b.timer = check.Get(timer.New("https://queue"))
 	b.after = func(ctx context.Context, m *emf.Metrics) {
 		_, failed := b.timer.Flush(ctx)
@@ -105,7 +100,7 @@ func (b *bench) sends(t *testing.T, endpoint string) {
 // storeBehind is a store on tables in memory, before whose requests something is done.
 func storeBehind(t *testing.T, before func(context.Context, *ddb.Request) error) *cursor.Store {
 	t.Helper()
-	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
+	tables := runtimetest.Tables()
 	return check.Get(
 		cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if err := before(ctx, &r); err != nil {
@@ -145,10 +140,8 @@ func TestHandlerSweeps(t *testing.T) {
 	deaf := errors.New("nobody there")
 	s = sweeperOf(t, gapOf(t))
 	s.consumers.Sorter.Announce = func(context.Context, cursor.Announcement) error { return deaf }
-	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) ||
-		done.Consumers.Sorter.Failed == 0 {
-		t.Errorf("%+v, %v; want the failure", done, err)
-	}
+	done, err = s.run(t.Context(), nil)
+	check.That(t, errors.Is(err, deaf) && done.Consumers.Sorter.Failed > 0, "%+v, %v", done, err)
 }
 
 // A consumer that is stuck is announced by every run.
@@ -162,9 +155,7 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	done := s.deliverer.Deliver(t.Context(), "q", bad, -1)
 	check.Need(t, done.Outcome == delivery.Blocked, "%+v", done)
 	for range 2 {
-		if done, err := s.run(t.Context(), nil); err != nil || done.Consumers.Blocked != 1 {
-			t.Errorf("%+v, %v", done, err)
-		}
+		check.Is(t, check.Get(s.run(t.Context(), nil)).Consumers.Blocked, 1)
 		s.hasMetrics(`"ConsumersBlocked":1`, `"ConsumersLagging":1`, `"Notified":1`)
 	}
 	check.That(t, s.said["consumer.blocked"] == 2,
@@ -176,10 +167,8 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	}}))
 	check.Get(s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}))
 	now = now.Add(2 * time.Minute)
-	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 ||
-		s.said["TIMED_OUT"] != 1 {
-		t.Errorf("%+v, %v, said %v", done, err, s.said)
-	}
+	check.Is(t, check.Get(s.run(t.Context(), nil)).Chains.TimedOut, 1)
+	check.Is(t, s.said["TIMED_OUT"], 1)
 	s.hasMetrics(`"ChainsTimedOut":1`, `"SweptChains":1`)
 }
 
@@ -219,9 +208,8 @@ func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		if _, err := s.run(ctx, nil); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			t.Errorf("error %v, want that there was no time, before it was over (%v)", err, ctx.Err())
-		}
+		check.Fails(t, check.Err(s.run(ctx, nil)), context.DeadlineExceeded)
+		check.OK(t, ctx.Err())
 	})
 }
 

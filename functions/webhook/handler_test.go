@@ -13,24 +13,23 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
-
-var counters = cursor.Names{}.Tables()[2]
 
 const sources = `{"sources": [
   {"name": "github", "preset": "github", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/github",
@@ -91,14 +90,12 @@ type server struct {
 func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{t: t, memory: cursor.NewMemory(), now: time.Unix(1_700_000_000, 0), value: canary}
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	runtimetest.Logs(t, &s.logs)
 	service := newService(t, s.memory, func() time.Time {
 		return s.now
 	}, func(context.Context, secret.Reference) (string, error) { return s.value, s.err })
 	s.service, s.sorter = service, service.sorter
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, runtime.Headroom, service.api().Handle))
 	return s
 }
 
@@ -123,18 +120,24 @@ func (s *server) send(r request) httpapitest.Answer {
 	for name, value := range r.headers {
 		headers[strings.ToLower(name)] = value
 	}
-	path, body := "/webhooks/"+r.source, r.body
-	if r.binary {
-		body = base64Of([]byte(body))
+	return s.ask("POST", r.source, "", headers, r.body, r.binary)
+}
+
+func (s *server) ask(method, source, query string, headers map[string]string, body string,
+	binary bool) httpapitest.Answer {
+	s.t.Helper()
+	path, sent := "/webhooks/"+source, body
+	if binary {
+		sent = base64Of([]byte(body))
 	}
-	event := check.Get(json.Marshal(map[string]any{
-		"version": "2.0", "routeKey": "POST /webhooks/{source}", "rawPath": path, "headers": headers,
-		"requestContext": map[string]any{"http": map[string]any{"method": "POST", "path": path}},
-		"body":           body, "isBase64Encoded": r.binary,
-	}))
-	a := s.Raw(string(event))
-	if headers["content-type"] == "application/json" { // the contract's checker sends nothing else
-		s.Check("POST", path, "", r.body, a)
+	a := s.Raw(string(check.Get(json.Marshal(map[string]any{
+		"version": "2.0", "routeKey": method + " /webhooks/{source}", "rawPath": path, "rawQueryString": query, "headers": headers,
+		"requestContext": map[string]any{"http": map[string]any{"method": method, "path": path}},
+		"body":           sent, "isBase64Encoded": binary,
+	}))))
+	// The contract's checker sends no body of another type.
+	if method != "POST" || headers["content-type"] == "application/json" {
+		s.Check(method, path, query, body, a)
 	}
 	return a
 }
@@ -143,6 +146,11 @@ func (s *server) send(r request) httpapitest.Answer {
 func signed(source, body string) request {
 	return request{source: source, body: body,
 		headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}}
+}
+
+func ledger(body string) request {
+	return request{source: "ledger", body: body,
+		headers: map[string]string{"X-Sig": base64Of(sign(body))}}
 }
 
 func github(id, body string) request {
@@ -166,15 +174,10 @@ func (s *server) stripe(at time.Time, body string) request {
 }
 
 func (r request) with(header, value string) request {
-	headers := map[string]string{}
-	for name, old := range r.headers {
-		headers[name] = old
+	r.headers = maps.Clone(r.headers)
+	if r.headers[header] = value; value == "" {
+		delete(r.headers, header)
 	}
-	headers[header] = value
-	if value == "" {
-		delete(headers, header)
-	}
-	r.headers = headers
 	return r
 }
 
@@ -309,10 +312,6 @@ func TestRefused(t *testing.T) {
 // To what is signed and cannot be taken, the answer says what is wrong.
 func TestNotUnderstood(t *testing.T) {
 	s := newServer(t)
-	ledger := func(body string) request {
-		return request{source: "ledger", body: body,
-			headers: map[string]string{"X-Sig": base64Of(sign(body))}}
-	}
 	huge := strings.Repeat("a", 2000)
 	for name, test := range map[string]struct {
 		request
@@ -434,7 +433,7 @@ func FuzzReceive(f *testing.F) {
 		func(context.Context, secret.Reference) (string, error) {
 			return canary, nil
 		})
-	handle := runtime.Around(io.Discard, headroom, service.api().Handle)
+	handle := runtime.Around(io.Discard, runtime.Headroom, service.api().Handle)
 	f.Fuzz(func(t *testing.T, path, header, value string, body []byte) {
 		headers := map[string]string{
 			"x-hub-signature-256": "sha256=" + hex.EncodeToString(sign(string(body))), "x-sig": hex.EncodeToString(sign(string(body))),
@@ -508,14 +507,7 @@ func TestTwinsInARequest(t *testing.T) {
 
 func (s *server) asked(method, source, query string, headers map[string]string) httpapitest.Answer {
 	s.t.Helper()
-	path := "/webhooks/" + source
-	event := check.Get(json.Marshal(map[string]any{
-		"version": "2.0", "routeKey": method + " /webhooks/{source}", "rawPath": path, "rawQueryString": query, "headers": headers,
-		"requestContext": map[string]any{"http": map[string]any{"method": method, "path": path}},
-	}))
-	a := s.Raw(string(event))
-	s.Check(method, path, query, "", a)
-	return a
+	return s.ask(method, source, query, headers, "", false)
 }
 
 func (s *server) slackRequest(source, body string) request {
@@ -548,10 +540,7 @@ func TestChallenges(t *testing.T) {
 	hub := url.Values{"hub.mode": {"subscribe"}, "hub.challenge": {"1158201444"},
 		"hub.verify_token": {canary}}
 	with := func(name, value string) string {
-		changed := url.Values{}
-		for known, values := range hub {
-			changed[known] = values
-		}
+		changed := maps.Clone(hub)
 		if changed.Set(name, value); value == "" {
 			changed.Del(name)
 		}
@@ -619,10 +608,6 @@ func TestPackedBodies(t *testing.T) {
 	}}), 200, "advanced")
 	s.wantStored("shops/marked", "1 m "+body)
 	// Seqs come out in order, and bytes as they came.
-	ledger := func(body string) request {
-		return request{source: "ledger", body: body,
-			headers: map[string]string{"X-Sig": base64Of(sign(body))}}
-	}
 	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202,
 		`{"status":202,"outcome":"parked","queue":"ledger/7"}`)
 	s.Want("the missing one", s.send(ledger(`{"account":7,"n":1}`)), 200, "advanced")
@@ -643,13 +628,8 @@ func TestPackedBodies(t *testing.T) {
 // elsewhere against nobody's.
 func TestQuotas(t *testing.T) {
 	s := newServer(t)
-	clock := func() time.Time { return s.now }
-	service := newService(t, s.memory, clock, func(context.Context, secret.Reference) (string, error) {
-		return s.value, nil
-	})
-	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
-		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}}}, clock)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
+	s.service.quotas = runtimetest.Quotas(func() time.Time { return s.now },
+		quota.Quota{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}})
 	send := func(source, body string) httpapitest.Answer { return s.send(signed(source, body)) }
 	for _, body := range []string{`{"q":"a"}`, `{"q":"a","n":2}`} {
 		s.Want(body, send("acme", body), 200)

@@ -16,10 +16,6 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's time is over it stops, so that a sender whose message
-// may be stored gets an answer.
-const headroom = time.Second
-
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	sources, err := assetfile.Load(os.Getenv("LAMBDA_TASK_ROOT"), webhook.File, webhook.Read)
 	d.Check(err)
@@ -36,7 +32,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	}
 	s.secrets = secret.NewCache(store.Fetch, time.Now)
 	s.checkSecrets()
-	return runtime.Handle(d, headroom, s.api().Handle), nil
+	return runtime.Handle(d, runtime.Headroom, s.api().Handle), nil
 }
 
 func byName(all []webhook.Source) map[string]*webhook.Source {

@@ -30,10 +30,7 @@ const Source = "streamsort"
 
 // Announcer publishes announcements.
 type Announcer struct {
-	bus, topic, function string
-	events               *awscall.Client // nil without a bus
-	messages             *awscall.Client // nil without a topic
-	invocations          *awscall.Client // nil without a function
+	to []func(ctx context.Context, kind, detail string) error
 }
 
 const requestTimeout = 10 * time.Second
@@ -42,13 +39,15 @@ const requestTimeout = 10 * time.Second
 // FIFO one), and the ARN of a Lambda function, which may name a version or an alias. An empty one
 // is not used; with none, announcements are logged only. It makes no request.
 func New(bus, topic, function string) (*Announcer, error) {
-	a := &Announcer{bus: bus, topic: topic, function: function}
-	var err error
+	a := &Announcer{}
 	if bus != "" {
-		if a.events, err = awscall.New(awscall.EventBridge,
-			awscall.Options{Timeout: requestTimeout}); err != nil {
+		c, err := awscall.New(awscall.EventBridge, awscall.Options{Timeout: requestTimeout})
+		if err != nil {
 			return nil, err
 		}
+		a.to = append(a.to, func(ctx context.Context, kind, detail string) error {
+			return put(ctx, c, bus, kind, detail)
+		})
 	}
 	if topic != "" {
 		target, err := arn.Parse(topic)
@@ -57,10 +56,17 @@ func New(bus, topic, function string) (*Announcer, error) {
 			return nil,
 				fmt.Errorf("topic %q must be like arn:aws:sns:REGION:ACCOUNT:NAME, and not FIFO", topic)
 		}
-		if a.messages, err = awscall.New(awscall.SNS,
-			awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
+		c, err := awscall.New(awscall.SNS,
+			awscall.Options{Region: target.Region, Timeout: requestTimeout})
+		if err != nil {
 			return nil, err
 		}
+		a.to = append(a.to, func(ctx context.Context, kind, detail string) error {
+			err := c.Publish(ctx, topic, Source+" "+kind, detail, map[string]awscall.Attribute{
+				"source": {DataType: "String", StringValue: Source}, "kind": {DataType: "String", StringValue: kind},
+			})
+			return within("publish on topic "+topic, err)
+		})
 	}
 	if function != "" {
 		target, err := arn.Parse(function)
@@ -69,10 +75,15 @@ func New(bus, topic, function string) (*Announcer, error) {
 			return nil,
 				fmt.Errorf("function %q must be like arn:aws:lambda:REGION:ACCOUNT:function:NAME", function)
 		}
-		if a.invocations, err = awscall.New(awscall.Lambda,
-			awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
+		c, err := awscall.New(awscall.Lambda,
+			awscall.Options{Region: target.Region, Timeout: requestTimeout})
+		if err != nil {
 			return nil, err
 		}
+		a.to = append(a.to, func(ctx context.Context, _, detail string) error {
+			_, err := c.Invoke(ctx, function, awscall.Event, []byte(detail))
+			return within("invoke "+function, err)
+		})
 	}
 	return a, nil
 }
@@ -85,48 +96,29 @@ func (a *Announcer) send(ctx context.Context, kind string, detail any) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.put(ctx, kind, string(raw)), a.publish(ctx, kind, string(raw)),
-		a.invoke(ctx, raw))
+	errs := make([]error, len(a.to))
+	for i, to := range a.to {
+		errs[i] = to(ctx, kind, string(raw))
+	}
+	return errors.Join(errs...)
 }
 
-func (a *Announcer) put(ctx context.Context, kind, detail string) error {
-	if a.events == nil {
-		return nil
-	}
-	results, err := a.events.PutEvents(ctx,
-		[]awscall.PutEvent{{EventBusName: a.bus, Source: Source, DetailType: kind, Detail: detail}})
-	if err != nil {
-		return fmt.Errorf("put event on bus %s: %w", a.bus, err)
-	}
-	var errs []error
+func put(ctx context.Context, to *awscall.Client, bus, kind, detail string) error {
+	results, err := to.PutEvents(ctx,
+		[]awscall.PutEvent{{EventBusName: bus, Source: Source, DetailType: kind, Detail: detail}})
+	errs := []error{within("put event on bus "+bus, err)}
 	for _, result := range results {
 		if result.ErrorCode != "" {
-			errs = append(errs, fmt.Errorf("bus %s refused the event: %s: %s", a.bus, result.ErrorCode,
+			errs = append(errs, fmt.Errorf("bus %s refused the event: %s: %s", bus, result.ErrorCode,
 				result.ErrorMessage))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (a *Announcer) publish(ctx context.Context, kind, detail string) error {
-	if a.messages == nil {
-		return nil
-	}
-	err := a.messages.Publish(ctx, a.topic, Source+" "+kind, detail, map[string]awscall.Attribute{
-		"source": {DataType: "String", StringValue: Source}, "kind": {DataType: "String", StringValue: kind},
-	})
+func within(what string, err error) error {
 	if err != nil {
-		return fmt.Errorf("publish on topic %s: %w", a.topic, err)
-	}
-	return nil
-}
-
-func (a *Announcer) invoke(ctx context.Context, detail []byte) error {
-	if a.invocations == nil {
-		return nil
-	}
-	if _, err := a.invocations.Invoke(ctx, a.function, awscall.Event, detail); err != nil {
-		return fmt.Errorf("invoke %s: %w", a.function, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

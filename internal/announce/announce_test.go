@@ -47,6 +47,13 @@ func bus(t *testing.T, answer string) *[]string {
 	return &details
 }
 
+// people is an Announcer for a bus, and what the bus has.
+func people(t *testing.T) (*announce.Announcer, *[]string) {
+	t.Helper()
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	return check.Get(announce.New("people", "", "")), details
+}
+
 func said() cursor.Announcement {
 	return cursor.Announcement{
 		Kind: cursor.GapOpened, ID: "gap.opened/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4},
@@ -56,8 +63,7 @@ func said() cursor.Announcement {
 }
 
 func TestAnnounce(t *testing.T) {
-	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a := check.Get(announce.New("people", "", ""))
+	a, details := people(t)
 	check.OK(t, a.Queue(t.Context(), said()))
 	skipped := cursor.Announcement{
 		Kind: cursor.GapSkipped, ID: "gap.skipped/1/q/3", Queue: "q",
@@ -76,8 +82,7 @@ func TestAnnounce(t *testing.T) {
 
 // TestAnnounceLateMessages: how many there were, and the last of them with their keys.
 func TestAnnounceLateMessages(t *testing.T) {
-	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a := check.Get(announce.New("people", "", ""))
+	a, details := people(t)
 	key := check.Get(sortkey.KeyType("time,number").Key("2026-01-02T03:04:05.5+01:00", 7))
 	late := cursor.Announcement{
 		Kind: cursor.MessageLate, ID: "message.late/7/@acme/q/3", Queue: "@acme/q", Late: 3,
@@ -99,8 +104,7 @@ func TestAnnounceLateMessages(t *testing.T) {
 }
 
 func TestAnnounceAConsumer(t *testing.T) {
-	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a := check.Get(announce.New("people", "", ""))
+	a, details := people(t)
 	check.OK(t, a.Consumer(t.Context(), delivery.Announcement{
 		Kind: "consumer.blocked", ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c",
 		Delivered: 7, Position: 9,
@@ -114,8 +118,7 @@ func TestAnnounceAConsumer(t *testing.T) {
 
 // TestAnnounceACircuit: it is about no queue.
 func TestAnnounceACircuit(t *testing.T) {
-	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a := check.Get(announce.New("people", "", ""))
+	a, details := people(t)
 	for _, kind := range []string{"consumer.circuit-open", "consumer.circuit-closed"} {
 		check.OK(t, a.Consumer(t.Context(), delivery.Announcement{
 			Kind: kind, ID: "x", Consumer: "c", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
@@ -139,9 +142,6 @@ func TestAnnounceOnATopic(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_ENDPOINT_URL_SNS", server.URL)
-	t.Setenv("AWS_REGION", "us-east-1")
-	t.Setenv("AWS_ACCESS_KEY_ID", "id")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	check.OK(t, check.Get(announce.New("", topic, "")).Queue(t.Context(), said()))
 	check.That(t, form.Get("TopicArn") == topic &&
 		strings.Contains(form.Get("Message"), `"id":"gap.opened/1/q/3"`) &&
@@ -150,13 +150,17 @@ func TestAnnounceOnATopic(t *testing.T) {
 		"published %v", form)
 }
 
-func TestNewRefusesATopic(t *testing.T) {
-	for _, topic := range []string{"people", "arn:aws:sqs:us-east-1:123456789012:people",
-		"arn:aws:sns:us-east-1:123456789012:people.fifo"} {
-		if _, err := announce.New("", topic, ""); err == nil ||
-			!strings.Contains(err.Error(), "must be like arn:aws:sns") {
-			t.Errorf("%s: error %v", topic, err)
-		}
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct{ topic, function, want string }{
+		{"people", "", "sns"},
+		{"arn:aws:sqs:us-east-1:123456789012:people", "", "sns"},
+		{"arn:aws:sns:us-east-1:123456789012:people.fifo", "", "sns"},
+		{"", "people", "lambda"},
+		{"", "arn:aws:sns:us-east-1:123456789012:people", "lambda"},
+		{"", "arn:aws:lambda:us-east-1:123456789012:layer:people", "lambda"},
+	} {
+		check.Says(t, check.Err(announce.New("", c.topic, c.function)),
+			"must be like arn:aws:"+c.want, c)
 	}
 }
 
@@ -177,9 +181,6 @@ func TestAnnounceToAFunction(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
-		t.Setenv("AWS_REGION", "us-east-1")
-		t.Setenv("AWS_ACCESS_KEY_ID", "id")
-		t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 		a := check.Get(announce.New("people", "", function))
 		for want, tell := range map[string]func() error{
 			`{"id":"gap.opened/1/q/3","kind":"gap.opened",`: func() error { return a.Queue(t.Context(), said()) },
@@ -202,21 +203,10 @@ func TestAnnounceToAFunction(t *testing.T) {
 	}
 }
 
-func TestNewRefusesAFunction(t *testing.T) {
-	for _, function := range []string{"people", "arn:aws:sns:us-east-1:123456789012:people",
-		"arn:aws:lambda:us-east-1:123456789012:layer:people"} {
-		if _, err := announce.New("", "", function); err == nil ||
-			!strings.Contains(err.Error(), "must be like arn:aws:lambda") {
-			t.Errorf("%s: error %v", function, err)
-		}
-	}
-}
-
 // Records that were set aside are announced to everybody, with the tenant whose queues they were
 // for.
 func TestRecords(t *testing.T) {
-	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a := check.Get(announce.New("people", "", ""))
+	a, details := people(t)
 	said := announce.SetAside{
 		ID: "record.set-aside/clicks/1", Source: "clicks", Tenant: "acme", Count: 12,
 		Examples: []announce.SetAsideRecord{{Record: "1", Reason: "missing", Field: "queue",
@@ -244,8 +234,8 @@ func wantChain() string {
 }
 
 func TestAnnounceAChain(t *testing.T) {
-	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	check.OK(t, check.Get(announce.New("people", "", "")).Chain(t.Context(), failedChain()))
+	a, details := people(t)
+	check.OK(t, a.Chain(t.Context(), failedChain()))
 	check.Is(t, cmp.Diff([]string{"people streamsort chain.failed " + wantChain()}, *details), "")
 }
 
@@ -325,8 +315,7 @@ func TestListed(t *testing.T) {
 
 // The tenant of a queue or a tag stands beside the whole name.
 func TestTenantIsPublished(t *testing.T) {
-	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a := check.Get(announce.New("people", "", ""))
+	a, details := people(t)
 	gap, chain := said(), failedChain()
 	gap.Queue, chain.Tag = "@acme/q", "@acme/tree"
 	check.OK(t, errors.Join(

@@ -2,6 +2,7 @@ package assetfile_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // bucket answers for S3 with the objects of a bucket, by their paths; it is the environment's.
@@ -26,9 +28,6 @@ func bucket(t *testing.T, objects *atomic.Pointer[map[string]string]) {
 	}))
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
-	t.Setenv("AWS_REGION", "eu-west-1")
-	t.Setenv("AWS_ACCESS_KEY_ID", "id")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 }
 
 // A file of a bucket is read in place of the one beside the program, and a change of it is seen
@@ -38,40 +37,27 @@ func TestBucket(t *testing.T) {
 	objects.Store(&map[string]string{"/files/prod/things.json": `{"things": [{"name": "a"}]}`})
 	bucket(t, &objects)
 	t.Setenv(assetfile.Variable, "s3://files/prod/")
-	got, err := assetfile.Load("nowhere", "things.json", things.Read)
-	if err != nil || len(got) != 1 || got[0] != "a" {
-		t.Fatalf("%v, %v", got, err)
-	}
-	if changed, err := assetfile.Changed(t.Context()); changed || err != nil {
-		t.Errorf("nothing has changed: %v, %v", changed, err)
-	}
+	got := check.Get(assetfile.Load("nowhere", "things.json", things.Read))
+	check.Need(t, len(got) == 1 && got[0] == "a", "%v", got)
+	check.Is(t, check.Get(assetfile.Changed(t.Context())), false)
 	objects.Store(&map[string]string{"/files/prod/things.json": `{"things": [{"name": 7}]}`})
 	for _, want := range []bool{true, false} {
-		if changed, err := assetfile.Changed(t.Context()); changed != want || err != nil {
-			t.Errorf("changed: %v, want %v; %v", changed, want, err)
-		}
+		check.Is(t, check.Get(assetfile.Changed(t.Context())), want)
 	}
 	// What is wrong in it is named as in any file, with its address. It is not read again for that:
 	// each who asks for a file has the one that was seen.
 	objects.Store(&map[string]string{"/files/prod/things.json": `{"things": [{"name": 8}]}`})
-	want := "s3://files/prod/things.json: things[0].name must be a string: it is 7"
-	if _, err := assetfile.Load("nowhere", "things.json", things.Read); err == nil ||
-		err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	check.Is(t, fmt.Sprint(check.Err(assetfile.Load("nowhere", "things.json", things.Read))),
+		"s3://files/prod/things.json: things[0].name must be a string: it is 7")
 	objects.Store(&map[string]string{})
-	if changed, err := assetfile.Changed(t.Context()); changed || err == nil {
-		t.Errorf("changed: %v, error %v: want one", changed, err)
-	}
+	changed, err := assetfile.Changed(t.Context())
+	check.That(t, !changed && err != nil, "changed: %v, error %v: want one", changed, err)
 	for prefix, want := range map[string]string{
 		"s3://files/test/": "s3://files/test/things.json, which STREAMSORT_CONFIG names, cannot be read; upload it, and let the function's role read it: ",
 		"files":            `"filesthings.json" must be like s3://BUCKET/PREFIX/`,
 	} {
 		t.Setenv(assetfile.Variable, prefix)
-		if _, err := assetfile.Load("nowhere", "things.json", things.Read); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %s", prefix, err, want)
-		}
+		check.Says(t, check.Err(assetfile.Load("nowhere", "things.json", things.Read)), want, prefix)
 	}
 }
 
@@ -83,22 +69,14 @@ func TestLookIsBounded(t *testing.T) {
 	objects.Store(&map[string]string{path: whole})
 	bucket(t, &objects)
 	t.Setenv(assetfile.Variable, "s3://files/bounds/")
-	load := func() error {
-		_, err := assetfile.Load("nowhere", "things.json", things.Read)
-		return err
-	}
-	if err := load(); err != nil {
-		t.Fatal(err)
-	}
+	load := func() { check.Get(assetfile.Load("nowhere", "things.json", things.Read)) }
+	load()
 	look := func(ctx context.Context, want string) {
 		t.Helper()
-		if changed, err := assetfile.Changed(ctx); changed || err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("changed %v, %v; want %q", changed, err, want)
-		}
-		if err := load(); err != nil {
-			t.Errorf("%s: what was read is lost: %v", want, err)
-		}
+		changed, err := assetfile.Changed(ctx)
+		check.Says(t, err, want, changed)
+		check.Is(t, changed, false)
+		load() // what was read is not lost
 	}
 	objects.Store(&map[string]string{path: whole + strings.Repeat(" ", 1<<20)})
 	look(t.Context(), "s3://files/bounds/things.json: the answer has more than 1048576 bytes")
@@ -111,9 +89,8 @@ func TestLookIsBounded(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), invocation)
 			defer cancel()
 			began := time.Now()
-			if look(ctx, "context deadline exceeded"); time.Since(began) != want {
-				t.Errorf("of %v it took %v, want %v", invocation, time.Since(began), want)
-			}
+			look(ctx, "context deadline exceeded")
+			check.Is(t, time.Since(began), want, invocation)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -208,3 +209,64 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 	}
 	return &response{in.StatusCode, in.Header, body}, nil
 }
+
+// Partition is the part of AWS that a region is in, as ARNs name it, and what the names of its
+// hosts end with.
+func Partition(region string) (name, domain string) {
+	for _, p := range []struct{ prefix, name, domain string }{
+		{"cn-", "aws-cn", "amazonaws.com.cn"},
+		{"us-gov-", "aws-us-gov", "amazonaws.com"},
+		{"eusc-", "aws-eusc", "amazonaws.eu"},
+		{"us-iso-", "aws-iso", "c2s.ic.gov"},
+		{"us-isob-", "aws-iso-b", "sc2s.sgov.gov"},
+		{"us-isof-", "aws-iso-f", "csp.hci.ic.gov"},
+		{"eu-isoe-", "aws-iso-e", "cloud.adc-e.uk"},
+	} {
+		if strings.HasPrefix(region, p.prefix) {
+			return p.name, p.domain
+		}
+	}
+	return "aws", "amazonaws.com"
+}
+
+// Error is an answer of AWS that is no success. The retryer reads it by its methods.
+type Error struct {
+	// Status is HTTP's.
+	Status int
+	// Code and Message are the service's words; empty where it had none. They are cut at 512 bytes.
+	Code, Message string
+}
+
+func (e *Error) Error() string {
+	return strings.TrimRight(fmt.Sprintf("status %d: %s: %s", e.Status, e.Code, e.Message), ": ")
+}
+
+// HTTPStatusCode is the status.
+func (e *Error) HTTPStatusCode() int { return e.Status }
+
+// ErrorCode is the code.
+func (e *Error) ErrorCode() string { return e.Code }
+
+// newError reads an answer as JSON, and by words, where that is not nil. A code may have a
+// namespace before a '#', and an address behind a ':'.
+func newError(status int, header http.Header, body []byte,
+	words func([]byte) (code, message string)) *Error {
+	var said struct {
+		Type    string `json:"__type"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	// What is neither has no words: the status stands for it.
+	_ = json.Unmarshal(body, &said)
+	if words != nil && said.Message == "" {
+		said.Code, said.Message = words(body)
+	}
+	code := cmp.Or(header.Get("X-Amzn-Errortype"), said.Type, said.Code)
+	code, _, _ = strings.Cut(code[strings.LastIndex(code, "#")+1:], ":")
+	return &Error{Status: status, Code: bounded(code), Message: bounded(said.Message)}
+}
+
+// maxText bounds what is kept of a service's own words, in bytes.
+const maxText = 512
+
+func bounded(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }

@@ -1,10 +1,10 @@
 package awsenv_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestRead(t *testing.T) {
@@ -16,16 +16,13 @@ func TestRead(t *testing.T) {
 	}
 	refused := func(what, want string) {
 		t.Helper()
-		if _, err := awsenv.Read("DYNAMODB", ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one that names %s", what, err, want)
-		}
+		check.Says(t, check.Err(awsenv.Read("DYNAMODB", "")), want, what)
 	}
 	endpoint := func(what, given, want string) {
 		t.Helper()
 		s, err := awsenv.Read("DYNAMODB", given)
-		if err != nil || s.Endpoint == nil || *s.Endpoint != want {
-			t.Errorf("%s: %+v, %v; want endpoint %s", what, s, err, want)
-		}
+		check.That(t, err == nil && s.Endpoint != nil && *s.Endpoint == want,
+			"%s: %+v, %v; want endpoint %s", what, s, err, want)
 	}
 	refused("nothing set", "AWS_REGION")
 	endpoint("an endpoint needs nothing else", "http://given", "http://given")
@@ -35,13 +32,9 @@ func TestRead(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_SESSION_TOKEN", "token")
 	s, err := awsenv.Read("DYNAMODB", "")
-	if err != nil || s.Endpoint != nil || s.Region != "eu-west-1" {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	if keys, err := s.Credentials.Retrieve(t.Context()); err != nil || keys.AccessKeyID != "id" ||
-		keys.SessionToken != "token" {
-		t.Errorf("keys %+v, %v", keys, err)
-	}
+	check.Need(t, err == nil && s.Endpoint == nil && s.Region == "eu-west-1", "%+v, %v", s, err)
+	keys := check.Get(s.Credentials.Retrieve(t.Context()))
+	check.That(t, keys.AccessKeyID == "id" && keys.SessionToken == "token", "keys %+v", keys)
 	t.Setenv("AWS_ENDPOINT_URL", "http://all")
 	endpoint("one for all services", "", "http://all")
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://own")

@@ -4,24 +4,18 @@
 //
 //	{"consumers": [
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
-//	  {"name": "search", "start": "latest", "prefix": "shop/", "eager": true, "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
-//	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
-//	  {"name": "slow", "retries": ["5s", "1m", "10m"], "blockAfter": "6h",
+//	  {"name": "slow", "start": "latest", "prefix": "shop/", "eager": true, "maxMessages": 10,
+//	   "retries": ["5s", "1m", "10m"], "blockAfter": "6h",
 //	   "circuit": {"queues": 5, "probes": ["5s", "1m"], "wakeRate": 20},
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
-//	  {"name": "hooks", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
-//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_4}"}},
-//	  {"name": "books"},
-//	  {"name": "archive", "sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}
+//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
+//	  {"name": "books"}
 //	]}
 //
 // One without a sink is read by a function of the user's own: process passes it over, and the
-// sweep, which knows of it by this, looks after it.
-//
-// An eager one is delivered to as soon as a queue has moved, by a call beside the stream.
-//
-// One with track is committed when the work of its messages is done, which may take so long: see
-// [delivery.Reader].
+// sweep, which knows of it by this, looks after it. An eager one is delivered to as soon as a queue
+// has moved, by a call beside the stream. One with track is committed when the work of its messages
+// is done, which may take so long: see [delivery.Reader].
 //
 // It is read strictly: a member that is not known, given twice, or out of its bounds is an error
 // that names it. An ARN that is only known once the stack is deployed is in the function's

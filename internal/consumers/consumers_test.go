@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -20,19 +21,14 @@ func none(string) (string, bool) { return "", false }
 
 func TestTenantsPrefixes(t *testing.T) {
 	for _, prefix := range []string{"@", "@acme/", "@acme/orders", "a@b"} {
-		if _, err := consumers.Read([]byte(`{"consumers":[{"name":"a","prefix":"`+prefix+`"}]}`),
-			nil); err != nil {
-			t.Errorf("%s: %v", prefix, err)
-		}
+		check.Get(consumers.Read([]byte(`{"consumers":[{"name":"a","prefix":"`+prefix+`"}]}`), nil))
 	}
 }
 
 // config is a sink's configuration.
 func config(t *testing.T, raw string) (c sink.Config) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(raw), &c); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(raw), &c))
 	return c
 }
 
@@ -49,9 +45,7 @@ func TestRead(t *testing.T) {
 	]}`), func(name string) (string, bool) {
 		return "arn:aws:lambda:eu-west-1:123456789012:function:f", name == consumers.Variable(1)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := []consumers.Consumer{
 		{Reader: delivery.Reader{Name: "billing"}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`","maxEntries":1}`)},
 		{
@@ -64,11 +58,8 @@ func TestRead(t *testing.T) {
 		{Reader: delivery.Reader{Name: "words", Track: 15 * time.Minute, Retries: []time.Duration{500 * time.Millisecond, time.Hour}}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 		{Reader: delivery.Reader{Name: "late", Start: delivery.At(7)}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b delivery.Start) bool {
-		return a == b
-	}), cmp.Comparer(func(a, b sink.Config) bool { return a == b })); diff != "" {
-		t.Errorf("(- want, + got)\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got, cmp.Comparer(func(a, b delivery.Start) bool { return a == b }),
+		cmp.Comparer(func(a, b sink.Config) bool { return a == b })), "")
 }
 
 func TestReadRefuses(t *testing.T) {
@@ -133,10 +124,7 @@ func TestReadRefuses(t *testing.T) {
 		"a prefix of null":   {one(`"name":"a","prefix":null`), "consumers[0].prefix must be a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := consumers.Read([]byte(c.text), none); err == nil ||
-				!strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, error %v; want one with %q", got, err, c.want)
-			}
+			check.Says(t, check.Err(consumers.Read([]byte(c.text), none)), c.want)
 		})
 	}
 }

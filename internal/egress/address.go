@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -50,12 +51,7 @@ func prefixes(all ...string) []netip.Prefix {
 }
 
 func within(all []netip.Prefix, a netip.Addr) bool {
-	for _, p := range all {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // Public reports whether an address is one that a host anywhere may have. An IPv4 address that is

@@ -50,12 +50,8 @@ func TestURLs(t *testing.T) {
 		"https://example.com:65536/": "must be from 1", "https://example.com:443:80/": "is no",
 	} {
 		u, err := egress.ParseURL(text)
-		switch {
-		case want == "" && (err != nil || u.String() != text):
-			t.Errorf("%s: %v, %v", text, u, err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%.80q: %v, %v; want %s", text, u, err, want)
-		}
+		check.That(t, want == "" && err == nil && u.String() == text || want != "" && err != nil &&
+			strings.Contains(err.Error(), want), "%.80q: %v, %v; want %s", text, u, err, want)
 	}
 }
 
@@ -93,10 +89,8 @@ func TestAllow(t *testing.T) {
 		strings.Repeat("10.0.0.0/8,", 20) + "10.0.0.0/8": "at most 20",
 	} {
 		got, err := egress.ParseAllow(text)
-		if (err == nil) != (want == "") ||
-			err != nil && (!strings.Contains(err.Error(), want) || got != nil) {
-			t.Errorf("%.60q: %v, %v; want %s", text, got, err, want)
-		}
+		check.That(t, (err == nil) == (want == "") && (err == nil || got == nil &&
+			strings.Contains(err.Error(), want)), "%.60q: %v, %v; want %s", text, got, err, want)
 	}
 }
 
@@ -190,10 +184,8 @@ func TestForbiddenAddresses(t *testing.T) {
 // ours from it.
 func TestWhatIsSaidOfAName(t *testing.T) {
 	_, err := get(t, egress.Rules{}, answers(t, "10.1.2.3"), "https://db.inner.example/")
-	if !isForbidden(err) || strings.Contains(err.Error(), "10.1.2.3") ||
-		!strings.Contains(err.Error(), "not a public one") {
-		t.Error(err)
-	}
+	check.Says(t, err, "not a public one")
+	check.That(t, isForbidden(err) && !strings.Contains(err.Error(), "10.1.2.3"), "%v", err)
 }
 
 // TestANameThatChangesItsAnswer: each connection goes to an address of the answer that was looked
@@ -220,9 +212,8 @@ func TestANameThatChangesItsAnswer(t *testing.T) {
 		}
 		got = append(got, err == nil)
 	}
-	if want := [5]bool{true, false, false, false, true}; [5]bool(got) != want || h.asked != 2 {
-		t.Errorf("asked %v, want %v; %d requests came", got, want, h.asked)
-	}
+	check.Is(t, [5]bool(got), [5]bool{true, false, false, false, true})
+	check.Is(t, h.asked, 2)
 }
 
 // TestTLSOrAllowed: without TLS only what is allowed is asked, and metadata services never are.

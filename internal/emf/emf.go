@@ -33,14 +33,12 @@ const maxValues, maxMetrics = 100, 100
 
 // Emitter makes the metrics of one process's invocations.
 type Emitter struct {
-	namespace, service, function string
-	out                          io.Writer
-	now                          func() time.Time
-	cold                         sync.Once
-	mu                           sync.Mutex // one line at a time
+	Names
+	out  io.Writer
+	now  func() time.Time
+	cold sync.Once
+	mu   sync.Mutex // one line at a time
 
-	// gather is for how long counters of calls that go well wait for others; 0 for not at all.
-	gather    time.Duration
 	gathering sync.Mutex
 	// waiting is what was left, by how many calls, and since when.
 	waiting *Metrics
@@ -74,14 +72,10 @@ type Names struct {
 
 // New returns the Emitter of this process, which writes to out.
 func New(out io.Writer, names Names) *Emitter {
-	return &Emitter{
-		namespace: cmp.Or(names.Namespace, "Streamsort"),
-		service:   cmp.Or(names.Service, "streamsort"),
-		function:  cmp.Or(names.Function, "local"),
-		out:       out,
-		now:       time.Now,
-		gather:    names.Gather,
-	}
+	names.Namespace = cmp.Or(names.Namespace, "Streamsort")
+	names.Service = cmp.Or(names.Service, "streamsort")
+	names.Function = cmp.Or(names.Function, "local")
+	return &Emitter{Names: names, out: out, now: time.Now}
 }
 
 // Begin starts an invocation's metrics. The first invocation of a process counts a ColdStart.
@@ -172,12 +166,12 @@ func (m *Metrics) End() {
 	e.gathering.Lock()
 	defer e.gathering.Unlock()
 	now := e.now()
-	if now.Sub(e.ended) >= e.gather {
+	if now.Sub(e.ended) >= e.Gather {
 		e.calls = 0
 	}
 	e.ended = now
 	e.calls++
-	if m.isRoutine() && now.Sub(e.wrote) < e.gather && (e.left+1)*mostLeft <= e.calls {
+	if m.isRoutine() && now.Sub(e.wrote) < e.Gather && (e.left+1)*mostLeft <= e.calls {
 		if e.waiting == nil {
 			e.waiting, e.since = e.metrics(), now
 		}
@@ -187,7 +181,7 @@ func (m *Metrics) End() {
 	}
 	switch {
 	case e.waiting == nil:
-	case now.Sub(e.since) > e.gather:
+	case now.Sub(e.since) > e.Gather:
 		e.waiting.at = e.since
 		e.waiting.Flush()
 	default:
@@ -232,7 +226,7 @@ func (m *Metrics) Flush() {
 		at = m.emitter.now()
 	}
 	for len(m.values) > 0 {
-		line := map[string]any{"service": m.emitter.service, "function_name": m.emitter.function}
+		line := map[string]any{"service": m.emitter.Service, "function_name": m.emitter.Function}
 		// CloudWatch bills each combination of dimensions, so there is one.
 		dimensions := [][]string{{"service", "function_name"}}
 		if m.dimension != "" {
@@ -256,7 +250,7 @@ func (m *Metrics) Flush() {
 		line["_aws"] = map[string]any{
 			"Timestamp": at.UnixMilli(),
 			"CloudWatchMetrics": []any{map[string]any{
-				"Namespace":  m.emitter.namespace,
+				"Namespace":  m.emitter.Namespace,
 				"Dimensions": dimensions,
 				"Metrics":    metrics,
 			}},

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // line is a line as CloudWatch reads it.
@@ -29,25 +31,18 @@ func read(t *testing.T, out *bytes.Buffer) []line {
 	var lines []line
 	for text := range strings.Lines(out.String()) {
 		var l line
-		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal([]byte(text), &l.values); err != nil {
-			t.Fatal(err)
-		}
-		if l.AWS.Timestamp == 0 || len(l.AWS.CloudWatchMetrics) != 1 {
-			t.Fatalf("no directive: %s", text)
-		}
+		check.OK(t, json.Unmarshal([]byte(text), &l))
+		check.OK(t, json.Unmarshal([]byte(text), &l.values))
+		check.Need(t, l.AWS.Timestamp != 0 && len(l.AWS.CloudWatchMetrics) == 1,
+			"no directive: %s", text)
 		directive := l.AWS.CloudWatchMetrics[0]
-		if n := len(directive.Metrics); n == 0 || n > 100 {
-			t.Errorf("%d metrics in a line", n)
-		}
+		n := len(directive.Metrics)
+		check.That(t, n > 0 && n <= 100, "%d metrics in a line", n)
 		for _, dimensions := range directive.Dimensions {
 			for _, name := range dimensions {
 				var value string
-				if err := json.Unmarshal(l.values[name], &value); err != nil || value == "" {
-					t.Errorf("dimension %s has the value %s", name, l.values[name])
-				}
+				check.OK(t, json.Unmarshal(l.values[name], &value))
+				check.That(t, value != "", "dimension %s has the value %s", name, l.values[name])
 			}
 		}
 		for _, metric := range directive.Metrics {
@@ -57,9 +52,7 @@ func read(t *testing.T, out *bytes.Buffer) []line {
 				json.Unmarshal(l.values[metric.Name], &value) != nil {
 				t.Errorf("metric %s has the value %s", metric.Name, l.values[metric.Name])
 			}
-			if len(values) > 100 {
-				t.Errorf("metric %s has %d values", metric.Name, len(values))
-			}
+			check.That(t, len(values) <= 100, "metric %s has %d values", metric.Name, len(values))
 		}
 		lines = append(lines, l)
 	}
@@ -77,25 +70,17 @@ func TestFlush(t *testing.T) {
 	m.Flush()
 	m.Flush()
 	lines := read(t, &out)
-	if len(lines) != 1 {
-		t.Fatalf("%d lines, want 1:\n%s", len(lines), &out)
-	}
+	check.Need(t, len(lines) == 1, "%d lines, want 1:\n%s", len(lines), &out)
 	for name, want := range map[string]string{
 		"MessagesStored": "5", "GapAge": "1.5", "ColdStart": "1", "service": `"orders"`, "function_name": `"enqueue"`, "Duplicates": "",
 	} {
-		if got := string(lines[0].values[name]); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		check.Is(t, string(lines[0].values[name]), want, name)
 	}
-	if lines[0].AWS.CloudWatchMetrics[0].Namespace != "Space" {
-		t.Errorf("namespace %q", lines[0].AWS.CloudWatchMetrics[0].Namespace)
-	}
+	check.Is(t, lines[0].AWS.CloudWatchMetrics[0].Namespace, "Space")
 	out.Reset()
 	m = e.Begin()
 	m.Flush()
-	if out.Len() != 0 {
-		t.Errorf("a second cold start, or a line about nothing: %s", &out)
-	}
+	check.That(t, out.Len() == 0, "a second cold start, or a line about nothing: %s", &out)
 }
 
 func TestFlushSplits(t *testing.T) {
@@ -113,9 +98,7 @@ func TestFlushSplits(t *testing.T) {
 			seen += len(values)
 		}
 	}
-	if seen != 250 {
-		t.Errorf("%d values, want 250", seen)
-	}
+	check.Is(t, seen, 250)
 }
 
 // What has a dimension of its own is in lines of its own, under the service.
@@ -137,9 +120,7 @@ func TestFlushOfADimension(t *testing.T) {
 	}
 	want := map[string]string{"[[service function_name]]": "1", `"acme"[[service tenant]]`: "5",
 		`"zoo"[[service tenant]]`: "4"}
-	if !maps.Equal(seen, want) {
-		t.Errorf("%v, want %v", seen, want)
-	}
+	check.That(t, maps.Equal(seen, want), "%v, want %v", seen, want)
 }
 
 // Counters of calls that go well wait for the next line of their process. Nothing that fails waits,
@@ -185,9 +166,7 @@ func TestGather(t *testing.T) {
 		{time.Millisecond, func(*Metrics) {}, ""},
 		{time.Minute, put, "Advances 1 MessagesStored 2 "},
 	} {
-		if got := call(c.after, c.add); got != c.want {
-			t.Errorf("call %d: %q, want %q", i, got, c.want)
-		}
+		check.Is(t, call(c.after, c.add), c.want, "call", i)
 	}
 }
 
@@ -208,9 +187,8 @@ func TestBurstsAndPauses(t *testing.T) {
 			m := e.Begin()
 			m.Count("MessagesStored", 1)
 			m.End()
-			if total++; e.left*10 > i+2 { // with the one before
-				t.Fatalf("%d of %d calls wait", e.left, i+1)
-			}
+			total++
+			check.Need(t, e.left*10 <= i+2, "%d of %d calls wait", e.left, i+1) // with the one before
 			counted[now.Unix()]++
 			now = now.Add(every)
 		}
@@ -226,26 +204,21 @@ func TestBurstsAndPauses(t *testing.T) {
 			total -= n
 			lines++
 		}
-		if total != 0 {
-			t.Errorf("%d calls are in no line", total)
-		}
+		check.That(t, total == 0, "%d calls are in no line", total)
 		for second, n := range written {
-			if near := counted[second] + counted[second-1]; n > near {
-				t.Errorf("%d in second %d, in which there were %d, with the one before", n, second, near)
-			}
+			near := counted[second] + counted[second-1]
+			check.That(t, n <= near, "%d in second %d, in which there were %d, with the one before", n,
+				second, near)
 		}
 		return lines
 	}
 	for range 20 {
-		if lines := burst(1, 0, time.Hour); lines != 2 {
-			t.Errorf("one call an hour: %d lines, want its own and the next one's", lines)
-		}
+		check.Is(t, burst(1, 0, time.Hour), 2, "one call an hour: its own line and the next one's")
 	}
 	for _, n := range []int{2, 9, 100} {
 		burst(n, 5*time.Millisecond, time.Hour)
 	}
 	burst(50, 300*time.Millisecond, 2*time.Second)
-	if lines := burst(60*100, 10*time.Millisecond, time.Hour); lines > 60+60 {
-		t.Errorf("a minute of a busy process: %d lines", lines)
-	}
+	lines := burst(60*100, 10*time.Millisecond, time.Hour)
+	check.That(t, lines <= 60+60, "a minute of a busy process: %d lines", lines)
 }

@@ -2,13 +2,13 @@ package endpoint_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -29,31 +29,22 @@ func TestATenantsEndpointsAreBounded(t *testing.T) {
 		return err
 	}
 	for i := range endpoint.MaxOfTenant {
-		if err := put(fmt.Sprintf("@acme/%d", i)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, put(fmt.Sprintf("@acme/%d", i)))
 	}
 	for name, field := range map[string]string{"@acme/more": "queue", "@acme/": "prefix",
 		"@acme/shop/": "prefix"} {
 		meter.Take()
-		var wrong *invalid.Error
-		if err := put(name); !errors.As(err, &wrong) || wrong.Field != field ||
-			!strings.Contains(wrong.Problem, "1000") || meter.Take().Writes > 0 {
-			t.Errorf("%s: %v; want that %s and the bound are named, and nothing written", name, err, field)
-		}
+		wrong := check.As[*invalid.Error](t, put(name))
+		check.That(t, wrong.Field == field && strings.Contains(wrong.Problem, "1000") &&
+			meter.Take().Writes == 0, "%s: %v; want that %s and the bound are named, and nothing written",
+			name, wrong, field)
 	}
 	for _, name := range []string{"@acme/7", "@acme-eu/1", "orders", ""} {
-		if err := put(name); err != nil {
-			t.Errorf("%q: %v", name, err)
-		}
+		check.OK(t, put(name))
 	}
-	if err := s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"},
-		delivery.Who{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := put("@acme/more"); err != nil {
-		t.Error(err)
-	}
+	check.OK(t,
+		s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"}, delivery.Who{}))
+	check.OK(t, put("@acme/more"))
 }
 
 // TestAnEndpointThatTwoChange: what the other changed, or made, between the read and the write
@@ -68,10 +59,7 @@ func TestAnEndpointThatTwoChange(t *testing.T) {
 		other := endpoint.NewStore(memory, tables, time.Now)
 		put := func(s *endpoint.Store, c endpoint.Change) endpoint.Endpoint {
 			c.Place = endpoint.Place{Consumer: "hooks", Name: "q"}
-			e, _, err := s.Put(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e, _ := check.Get2(s.Put(t.Context(), c))
 			return e
 		}
 		if first != "" {
@@ -84,17 +72,15 @@ func TestAnEndpointThatTwoChange(t *testing.T) {
 			}
 			return memory.Do(ctx, r)
 		}), tables, time.Now)
-		if e := put(s, change); e.URL != theirs.URL || e.Paused == "" || e.Secret != theirs.Secret {
-			t.Errorf("after %q: %+v; want the other's URL and secret, and paused", first, e)
-		}
+		e := put(s, change)
+		check.That(t, e.URL == theirs.URL && e.Paused != "" && e.Secret == theirs.Secret,
+			"after %q: %+v; want the other's URL and secret, and paused", first, e)
 	}
 }
 
 // TestNoQueueHasTheKeyOfEndpoints: both are partition keys of one table.
 func TestNoQueueHasTheKeyOfEndpoints(t *testing.T) {
 	for _, queue := range []string{endpoint.Keys, endpoint.Keys + "acme"} {
-		if err := cursor.ValidateQueue(queue); err == nil {
-			t.Errorf("a queue may be called %q", queue)
-		}
+		check.That(t, cursor.ValidateQueue(queue) != nil, "a queue may be called %q", queue)
 	}
 }

@@ -57,6 +57,9 @@ func start(emitter *emf.Emitter, newHandler func(*Deps) (Handler, error)) (Handl
 	return handler, err
 }
 
+// Headroom is that of a function whose answer takes no longer: see [Handle].
+const Headroom = time.Second
+
 // Handle is the Handler of a function, which needs so much headroom: its context ends so long
 // before Lambda ends the invocation, so that it answers for everything it has done. The metrics are
 // the invocation's.

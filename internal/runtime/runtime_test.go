@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -64,10 +65,7 @@ func TestNew(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	if answer, err := handle(ctx, ""); answer != end.Add(-time.Second).Format(time.RFC3339Nano) ||
-		err != nil {
-		t.Errorf("it may take until %q of %v, %v", answer, end, err)
-	}
+	check.Is(t, check.Get(handle(ctx, "")), end.Add(-time.Second).Format(time.RFC3339Nano))
 }
 
 // TestNewNamesAllThatIsWrong, at one start.
@@ -82,10 +80,8 @@ func TestNewNamesAllThatIsWrong(t *testing.T) {
 	}
 	refused := func(t *testing.T, want string) {
 		t.Helper()
-		if _, err := runtime.New(io.Discard, everything); err == nil ||
-			strings.Count(err.Error(), want) != 1 {
-			t.Errorf("error %v, want one that has once %q", err, want)
-		}
+		err := fmt.Sprint(check.Err(runtime.New(io.Discard, everything)))
+		check.Is(t, strings.Count(err, want), 1, err, want)
 	}
 	for name, c := range wrong {
 		t.Run(name, func(t *testing.T) {
@@ -114,16 +110,15 @@ func TestNothingIsNeededThatNobodyAsksFor(t *testing.T) {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "")
 	}
 	t.Setenv("STREAMSORT_QUOTAS", "false")
-	_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
+	check.Get(runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
 		sorter := d.Sorter()
 		check.That(t, sorter != nil && sorter == d.Sorter() && d.Quotas() == nil,
 			"no Sorter, or several, or quotas that are off")
 		return nil, nil
-	})
-	check.That(t, err == nil, "%v", err)
+	}))
 	own := errors.New("of its own")
-	_, err = runtime.New(io.Discard, func(*runtime.Deps) (runtime.Handler, error) { return nil, own })
-	check.That(t, errors.Is(err, own), "error %v", err)
+	fails := func(*runtime.Deps) (runtime.Handler, error) { return nil, own }
+	check.Fails(t, check.Err(runtime.New(io.Discard, fails)), own)
 }
 
 func TestQuotas(t *testing.T) {
@@ -132,16 +127,13 @@ func TestQuotas(t *testing.T) {
 		`{"quotas": [{"name": "acme", "messages": 1}]}`: ""} {
 		quotas(t, text)
 		_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
-			if keeper := d.Quotas(); want == "" &&
-				(!keeper.Bounds("acme", quota.Messages) || keeper.Bounds("zoo", quota.Messages)) {
-				t.Errorf("%s: %v", text, keeper)
-			}
+			keeper := d.Quotas()
+			check.That(t, want != "" || keeper.Bounds("acme", quota.Messages) &&
+				!keeper.Bounds("zoo", quota.Messages), "%s: %v", text, keeper)
 			return nil, nil
 		})
-		if want == "" && err != nil ||
-			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		check.That(t, (err == nil) == (want == "") && strings.Contains(fmt.Sprint(err), want),
+			"%s: error %v, want %q", text, err, want)
 	}
 }
 
@@ -214,10 +206,8 @@ func TestWakeUpsAreSent(t *testing.T) {
 				return "", nil
 			}), nil
 	}))
-	if _, err := handler.(func(context.Context, string) (string, error))(t.Context(),
-		""); err != nil || len(sent) != 1 || !strings.Contains(sent[0], "late") {
-		t.Errorf("sent %v, %v", sent, err)
-	}
+	check.Get(handler.(func(context.Context, string) (string, error))(t.Context(), ""))
+	check.That(t, len(sent) == 1 && strings.Contains(sent[0], "late"), "sent %v", sent)
 	check.That(t, strings.Contains(out.String(), `"WakeUpsSent":1`), "metrics: %s", &out)
 }
 
@@ -291,10 +281,8 @@ func TestWhatComesAfterLeavesTimeForTheAnswer(t *testing.T) {
 			begin := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if answer, err := handle(ctx, ""); answer != "answered" || err != nil ||
-				time.Since(begin) != want {
-				t.Errorf("%q, %v after %s, want it after %s", answer, err, time.Since(begin), want)
-			}
+			check.Is(t, check.Get(handle(ctx, "")), "answered")
+			check.Is(t, time.Since(begin), want, handled)
 		})
 	}
 }

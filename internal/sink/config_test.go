@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 )
 
 const (
@@ -107,7 +108,7 @@ func TestNewErrors(t *testing.T) {
 		"AWS_DEFAULT_REGION"} {
 		t.Setenv(name, "")
 	}
-	check.Has(t, fmt.Sprint(check.Err(New(Config{}, nil))), "kind is missing")
+	check.Has(t, fmt.Sprint(check.Err(New(Config{}, kind.Options{}))), "kind is missing")
 	sqs := set{Kind: "sqs", ARN: queueARN}.config(t)
-	check.Has(t, fmt.Sprint(check.Err(New(sqs, nil))), "AWS_REGION")
+	check.Has(t, fmt.Sprint(check.Err(New(sqs, kind.Options{}))), "AWS_REGION")
 }

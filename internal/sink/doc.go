@@ -1,6 +1,6 @@
 // Package sink delivers batches of messages to the targets of the ready-made consumer: a Lambda
 // function, an SQS FIFO queue, an SNS FIFO topic, an EventBridge bus, an HTTP endpoint or a bucket
-// of S3. Each kind is a folder here; package kind is what they are made of, and
+// of S3. Each kind is in a folder here; package kind is what they are made of, and
 // docs/internals/extend.md how to add one.
 //
 // Read a [Config] from JSON, call [New] once, and [kind.Sink.Send] for each batch. A sink stores
@@ -29,30 +29,19 @@
 //
 // # What is sent
 //
-//   - lambda: one JSON document for the batch ([lambda.Document]); one that is over
-//     the limit goes as several, each with its own from and to, one after the
-//     other. A function that fails, or that answers anything but nothing, null
-//     or a JSON object, has not taken it. A function runs to its end although
-//     its caller has died, so one that must not work for a claim
-//     that is over compares tokenN.
-//
-//   - sqs, sns: one entry a message. The group is the queue's name where SQS
-//     takes it (1 to 128 characters, letters, digits and punctuation), else
-//     "sha256:" and the name's hash in hex. The deduplication id has the
-//     consumer, the queue, the seq and the consumer's rewinds, so that two
-//     consumers may share a queue and a replay goes through; that of a tracked
-//     message has its edge, too. The body is text
-//     where SQS takes it as it is, else base64 ("encoding" says which). The
-//     attributes are [fifo.Attributes]. The skipped seqs of a batch are
-//     not sent.
-//
-//   - eventbridge: one event a message, source "streamsort", detail type
-//     "message"; its detail is an [eventbridge.Detail]. The skipped seqs are not sent.
-//
+//   - lambda: one JSON document for the batch ([lambda.Document]), or several, one after the other,
+//     where it is over the limit. A function that fails, or that answers anything but nothing, null
+//     or a JSON object, has not taken it. It runs to its end although its caller has died, so one
+//     that must not work for a claim that is over compares tokenN.
+//   - sqs, sns: one entry a message, of its queue's group, with [fifo.Attributes]. The
+//     deduplication id has the consumer, the queue, the seq and the consumer's rewinds, so that two
+//     consumers may share a queue and a replay goes through.
+//   - eventbridge: one event a message, with an [eventbridge.Detail].
 //   - http: one request a message, of its own body, or one a batch, of the document that a
 //     function gets. The next one is made when it was answered 2xx.
+//   - s3: one object a batch: see package s3.
 //
-//   - s3: one object a batch, with the skipped seqs: see package s3.
+// Skipped seqs are sent by lambda, by http a batch, and by s3 alone.
 //
 // docs/reference/events.md shows them, and docs/schema has them as JSON Schema. Queues have their
 // whole names there. The tenant that one has in front (package pkg/tenant) is sent beside it.
@@ -60,11 +49,10 @@
 // # Tracked consumers
 //
 // Where the batch is tracked ([delivery.Reader].Track), each message carries the token of its
-// work's edge: "edge", beside its seq in a function's document and in an event's detail, an
-// attribute of SQS and SNS. Delivery is then not the end of the work: the worker that has done it
-// reports the edge as done, to the ack function or by package xorack, and may start edges under it.
-// Messages that are delivered again have other edges; an operation on those of the first time is
-// answered that they have ended.
+// work's edge. Delivery is then not the end of the work: the worker that has done it reports the
+// edge as done, to the ack function or by package xorack, and may start edges under it. Messages
+// that are delivered again have other edges; an operation on those of the first time is answered
+// that they have ended.
 //
 // # FIFO and failures within a request
 //

@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/sink/eventbridge"
+	"github.com/streamsort/streamsort/internal/sink/fifo"
 	"github.com/streamsort/streamsort/internal/sink/httpsink"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/lambda"
 	"github.com/streamsort/streamsort/internal/sink/s3"
-	"github.com/streamsort/streamsort/internal/sink/sns"
-	"github.com/streamsort/streamsort/internal/sink/sqs"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -21,8 +20,8 @@ import (
 // kinds are all kinds of sink. A new one is a folder here, and a line.
 var kinds = []kind.Kind{
 	lambda.Kind,
-	sqs.Kind,
-	sns.Kind,
+	fifo.SQS,
+	fifo.SNS,
 	eventbridge.Kind,
 	httpsink.Kind,
 	s3.Kind,
@@ -61,9 +60,8 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	text := strictjson.Get(members, "kind")
 	name := ""
-	if text != nil {
+	if text := strictjson.Get(members, "kind"); text != nil {
 		if name, err = strictjson.Text(text); err != nil {
 			return invalid.Named("kind", err)
 		}
@@ -87,25 +85,14 @@ func (c Config) Defaults(r *delivery.Reader) error {
 // IsZero reports whether the configuration says nothing.
 func (c Config) IsZero() bool { return c.settings == nil }
 
-// Options are what New can do without.
-type Options struct {
-	// Transport makes the requests; nil means one like http.DefaultTransport, of the sink's own.
-	Transport http.RoundTripper
-	// Endpoints is needed by sinks of the kind http that have no URL of their own.
-	Endpoints kind.Endpoints
-}
-
-// New returns the sink of a configuration. It makes no request. Where AWS is and who we are there
+// New returns the sink of a configuration, whose requests a transport like http.DefaultTransport
+// makes, of its own, where none is given. It makes no request. Where AWS is and who we are there
 // is read from the environment, as package awsenv does: AWS_ENDPOINT_URL_LAMBDA, _SQS, _SNS,
 // _EVENTBRIDGE or _S3, else AWS_ENDPOINT_URL. The region is that of the ARN.
-func New(config Config, options *Options) (kind.Sink, error) {
+func New(config Config, given kind.Options) (kind.Sink, error) {
 	if config.IsZero() {
 		_, err := KindOf("")
 		return nil, err
-	}
-	given := kind.Options{}
-	if options != nil {
-		given = kind.Options(*options)
 	}
 	if given.Transport == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()

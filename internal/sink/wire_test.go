@@ -169,7 +169,7 @@ func (s set) config(t *testing.T) (c Config) {
 func (s set) open(t *testing.T, transport http.RoundTripper) kind.Sink {
 	t.Helper()
 	sinktest.Environment(t, "http://nowhere")
-	return check.Get(New(s.config(t), &Options{Transport: transport}))
+	return check.Get(New(s.config(t), kind.Options{Transport: transport}))
 }
 
 var wires = []set{{Kind: "sqs", ARN: queueARN}, {Kind: "sns", ARN: topicARN},
@@ -325,13 +325,13 @@ func TestCloudEventsOut(t *testing.T) {
 			e.Extensions()["streamsortconsumer"] == "c" && e.Extensions()["streamsortseq"] == "1" &&
 			e.Extensions()["streamsorttoken"] == "7-req" &&
 			e.Extensions()["streamsortedge"] == b.Edges[0].String(), "%s: %s", config.Kind, raws[0])
-		if e := got[1]; string(e.Data()) != "99999999999999999999" ||
-			e.DataBase64 != (config.Kind == "eventbridge") || e.Extensions()["streamsortseq"] != "2" {
-			t.Errorf("%s: %s", config.Kind, raws[1])
-		}
-		if e := got[2]; e.ID() != "3" || e.Source() != "@acme%2Forders" || string(e.Data()) != "\x00" {
-			t.Errorf("%s: %s", config.Kind, raws[2])
-		}
+		e = got[1]
+		check.That(t, string(e.Data()) == "99999999999999999999" && e.DataBase64 ==
+			(config.Kind == "eventbridge") && e.Extensions()["streamsortseq"] == "2", "%s: %s",
+			config.Kind, raws[1])
+		e = got[2]
+		check.That(t, e.ID() == "3" && e.Source() == "@acme%2Forders" && string(e.Data()) == "\x00",
+			"%s: %s", config.Kind, raws[2])
 	}
 }
 

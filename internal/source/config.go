@@ -16,18 +16,13 @@ var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // Read reads a source's description:
 //
-//	{"name": "orders", "kind": "kinesis"}
-//
 //	{"name": "payments", "kind": "sqs", "queue": "account.id", "prefix": "payments/", "seq": "number"}
 //
 //	{"name": "shop", "kind": "eventbridge",
 //	 "queue": "order.id", "key": "@time,version", "keyType": "time,number",
 //	 "prev": "before", "attributes": {"type": "@detailType"}, "body": "@record"}
 //
-//	{"name": "logs", "kind": "kafka", "order": "arrival", "partial": true,
-//	 "attributes": {"host": "@record.headers[0].host"}}
-//
-//	{"name": "ledger", "kind": "kafka", "order": "arrival", "seq": "number"}
+//	{"name": "ledger", "kind": "kafka", "order": "arrival", "partial": true, "seq": "number"}
 //
 // The last one appends each record at exactly its seq to a queue in arrival order.
 //
@@ -97,4 +92,25 @@ func (d *document) source() (*Source, error) {
 		m.Kind = cursor.KindArrival
 	}
 	return &Source{Name: d.Name, Kind: d.Kind, Partial: d.Partial, Mapping: m, kind: k}, nil
+}
+
+// MaxText is how many bytes a source's description has at most: all of a function's environment has
+// 4 KB.
+const MaxText = 3072
+
+// Source is where records come from, and what becomes of them.
+type Source struct {
+	// Name is the source's own, and begins its queues' names where it says nothing else.
+	Name string
+	// Kind is what its records are, by its name.
+	Kind string
+	// Mapping is how its records become messages. A message with a seq is known by that, and has an
+	// id only where the source says so: a sender that puts the same one twice gives the second
+	// another id of AWS's.
+	*mapping.Mapping
+	// Partial tells that the event source mapping of a Kafka source takes partial answers. Those of
+	// the others always do.
+	Partial bool
+
+	kind *kind
 }

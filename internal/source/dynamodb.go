@@ -13,7 +13,7 @@ import (
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_StreamRecord.html
 var dynamoDBKind = kind{
-	name: "dynamodb", events: []string{"aws:dynamodb"}, read: readDynamoDB,
+	name: "dynamodb", events: []string{"aws:dynamodb"}, read: reading("dynamodb", readDynamoDB),
 	fields: []string{"createdAt", "eventId", "eventName", "item", "sequenceNumber", "table"},
 	body:   record, queue: "item", key: "sequenceNumber", keyType: "text", id: "eventId",
 }
@@ -22,20 +22,16 @@ var dynamoDBKind = kind{
 // Streams API Reference). Those of fewer have zeros before.
 const streamDigits = 40
 
-func readDynamoDB(raw json.RawMessage) (parts, error) {
-	var r struct {
-		EventID   string `json:"eventID"`
-		EventName string
-		ARN       string `json:"eventSourceARN"`
-		DynamoDB  struct {
-			ApproximateCreationDateTime json.Number
-			Keys                        map[string]map[string]string
-			SequenceNumber              string
-		}
+func readDynamoDB(r struct {
+	EventID   string `json:"eventID"`
+	EventName string
+	ARN       string `json:"eventSourceARN"`
+	DynamoDB  struct {
+		ApproximateCreationDateTime json.Number
+		Keys                        map[string]map[string]string
+		SequenceNumber              string
 	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, unread("dynamodb", err)
-	}
+}) (parts, error) {
 	p := parts{}
 	_, table, _ := strings.Cut(r.ARN, ":table/") // …:table/NAME/stream/LABEL
 	table, _, _ = strings.Cut(table, "/")
@@ -43,7 +39,7 @@ func readDynamoDB(raw json.RawMessage) (parts, error) {
 	p.set("eventId", r.EventID)
 	p.set("eventName", r.EventName)
 	p.set("sequenceNumber", padded(r.DynamoDB.SequenceNumber, streamDigits))
-	p.number("createdAt", r.DynamoDB.ApproximateCreationDateTime)
+	p.set("createdAt", r.DynamoDB.ApproximateCreationDateTime)
 	if table != "" && len(r.DynamoDB.Keys) > 0 {
 		p.set("item", table+"/"+itemOf(r.DynamoDB.Keys))
 	}

@@ -194,8 +194,14 @@ func (k *kind) within(raw json.RawMessage, depth int) ([]json.RawMessage, error)
 	switch {
 	case slices.Contains(k.events, d.EventSource) && d.EventSource != "aws:sns":
 		return []json.RawMessage{raw}, nil
+	case d.EventSource == "aws:sns" && d.SNS != nil && k == &snsKind:
+		return []json.RawMessage{d.SNS}, nil
 	case d.EventSource == "aws:sns" && d.SNS != nil:
-		return k.notified(d.SNS, depth)
+		var n notification
+		if json.Unmarshal(d.SNS, &n) != nil {
+			return inText(nil)
+		}
+		return inText(n.Message)
 	case d.EventSource == "aws:sqs":
 		return inText(d.Body)
 	case d.Type == "Notification" && d.TopicARN != "" && d.Message != nil:
@@ -210,7 +216,7 @@ func (k *kind) within(raw json.RawMessage, depth int) ([]json.RawMessage, error)
 	case d.EventSource == "" && d.DetailType == nil && len(d.Records) > 0:
 		return k.each(d.Records, depth)
 	}
-	return nil, fmt.Errorf("carries nothing of %s", k.name)
+	return inText(nil)
 }
 
 // each are the records of the kind in all of a list.
@@ -223,18 +229,6 @@ func (k *kind) each(list []json.RawMessage, depth int) (all []json.RawMessage, e
 		all = append(all, found...)
 	}
 	return all, nil
-}
-
-// notified are the records of the kind in a notification: itself, or what its message holds.
-func (k *kind) notified(raw json.RawMessage, depth int) ([]json.RawMessage, error) {
-	if k == &snsKind {
-		return []json.RawMessage{raw}, nil
-	}
-	var n notification
-	if err := json.Unmarshal(raw, &n); err != nil || n.Message == nil {
-		return nil, fmt.Errorf("carries nothing of %s", k.name)
-	}
-	return k.within(json.RawMessage(*n.Message), depth+1)
 }
 
 // What S3 sends when a notification is set up.

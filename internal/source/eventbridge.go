@@ -6,20 +6,16 @@ import "encoding/json"
 //
 // https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html
 var eventBridgeKind = kind{
-	name: "eventbridge", read: readEventBridge,
+	name: "eventbridge", read: reading("eventbridge", readEventBridge),
 	fields: []string{"account", "detail", "detailType", "id", "region", "source", "time"},
 	body:   "detail", queue: "source", key: "time", keyType: "time", id: "id",
 }
 
-func readEventBridge(raw json.RawMessage) (parts, error) {
-	var e struct {
-		ID, Source, Account, Region, Time string
-		DetailType                        string `json:"detail-type"`
-		Detail                            json.RawMessage
-	}
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return nil, unread("eventbridge", err)
-	}
+func readEventBridge(e struct {
+	ID, Source, Account, Region, Time string
+	DetailType                        string `json:"detail-type"`
+	Detail                            json.RawMessage
+}) (parts, error) {
 	p := parts{}
 	if e.Detail != nil {
 		p["detail"] = []byte(e.Detail)

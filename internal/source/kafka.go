@@ -13,7 +13,8 @@ import (
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html
 var kafkaKind = kind{
-	name: "kafka", events: []string{"aws:kafka", "SelfManagedKafka"}, read: readKafka,
+	name: "kafka", events: []string{"aws:kafka", "SelfManagedKafka"},
+	read:   reading("kafka", readKafka),
 	fields: []string{"id", "key", "offset", "partition", "timestamp", "topic", "value"},
 	body:   "value", queue: "partition", key: "offset", keyType: "number", id: "id",
 }
@@ -27,18 +28,14 @@ type kafkaRecord struct {
 	Value     *[]byte
 }
 
-func readKafka(raw json.RawMessage) (parts, error) {
-	var r kafkaRecord
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, unread("kafka", err)
-	}
+func readKafka(r kafkaRecord) (parts, error) {
 	// One that has no value deletes its key.
 	p := parts{"value": []byte("null")}
 	if r.Value != nil {
 		p["value"] = *r.Value
 	}
 	p.set("topic", r.Topic)
-	p.number("offset", r.Offset)
+	p.set("offset", r.Offset)
 	p.millis("timestamp", r.Timestamp)
 	if r.Topic != "" && r.Partition != "" {
 		partition := r.Topic + "-" + r.Partition.String()
@@ -48,12 +45,11 @@ func readKafka(raw json.RawMessage) (parts, error) {
 			p.set("id", partition+"@"+r.Offset.String()+"@"+r.Timestamp.String())
 		}
 	}
-	switch {
-	case utf8.Valid(r.Key):
-		p.set("key", string(r.Key))
-	default:
-		p.set("key", base64.StdEncoding.EncodeToString(r.Key))
+	key := string(r.Key)
+	if !utf8.ValidString(key) {
+		key = base64.StdEncoding.EncodeToString(r.Key)
 	}
+	p.set("key", key)
 	return p, nil
 }
 

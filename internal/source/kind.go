@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,18 @@ type parts map[string]any
 
 // record is the field that each kind has: all of the record, as AWS has it.
 const record = "record"
+
+// reading is a kind's read, of a record in JSON.
+func reading[T any](name string,
+	partsOf func(T) (parts, error)) func(json.RawMessage) (parts, error) {
+	return func(raw json.RawMessage) (parts, error) {
+		var r T
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return nil, unread(name, err)
+		}
+		return partsOf(r)
+	}
+}
 
 // kinds are all of them. A new one is a file here, and a line.
 var kinds = []*kind{
@@ -75,31 +88,18 @@ func kindOf(name string) *kind {
 	return nil
 }
 
-// set sets a field, unless it is empty.
-func (p parts) set(name, value string) {
-	if value != "" {
-		p[name] = value
-	}
-}
-
-// number sets a field that is a number, unless it is empty.
-func (p parts) number(name string, value json.Number) {
-	if value != "" {
+// set sets a field, a text or a number, unless it is empty.
+func (p parts) set(name string, value any) {
+	if value != "" && value != json.Number("") {
 		p[name] = value
 	}
 }
 
 // digits sets a field that is an integer, given by its digits: those of some begin with zeros.
 func (p parts) digits(name, value string) {
-	if value == "" {
-		return
+	if value != "" {
+		p[name] = json.Number(cmp.Or(strings.TrimLeft(value, "0"), "0"))
 	}
-	if short := strings.TrimLeft(value, "0"); short != "" {
-		value = short
-	} else {
-		value = "0"
-	}
-	p[name] = json.Number(value)
 }
 
 // millis sets a time that is given in milliseconds since 1970, as a key's time has it: in seconds.

@@ -12,7 +12,7 @@ import (
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html
 var kinesisKind = kind{
-	name: "kinesis", events: []string{"aws:kinesis"}, read: readKinesis,
+	name: "kinesis", events: []string{"aws:kinesis"}, read: reading("kinesis", readKinesis),
 	fields: []string{"arrivedAt", "data", "eventId", "partitionKey",
 		"sequenceNumber", "shardId", "stream"},
 	body: "data", queue: "partitionKey", key: "sequenceNumber", keyType: "text", id: "eventId",
@@ -28,19 +28,15 @@ const kinesisDigits = 56
 // https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md
 var aggregated = []byte{0xF3, 0x89, 0x9A, 0xC2}
 
-func readKinesis(raw json.RawMessage) (parts, error) {
-	var r struct {
-		EventID string `json:"eventID"`
-		ARN     string `json:"eventSourceARN"`
-		Kinesis struct {
-			PartitionKey, SequenceNumber string
-			Data                         []byte
-			ApproximateArrivalTimestamp  json.Number
-		}
+func readKinesis(r struct {
+	EventID string `json:"eventID"`
+	ARN     string `json:"eventSourceARN"`
+	Kinesis struct {
+		PartitionKey, SequenceNumber string
+		Data                         []byte
+		ApproximateArrivalTimestamp  json.Number
 	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, unread("kinesis", err)
-	}
+}) (parts, error) {
 	if bytes.HasPrefix(r.Kinesis.Data, aggregated) {
 		return nil, errors.New("holds several records that the Kinesis Producer Library put into one: turn its aggregation off")
 	}
@@ -51,6 +47,6 @@ func readKinesis(raw json.RawMessage) (parts, error) {
 	shard, _, _ := strings.Cut(r.EventID, ":")
 	p.set("shardId", shard)
 	p.set("stream", lastOf(r.ARN, "/"))
-	p.number("arrivedAt", r.Kinesis.ApproximateArrivalTimestamp)
+	p.set("arrivedAt", r.Kinesis.ApproximateArrivalTimestamp)
 	return p, nil
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"net/url"
 )
 
@@ -16,63 +15,51 @@ import (
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html
 var s3Kind = kind{
-	name: "s3", events: []string{"aws:s3"}, read: readS3,
+	name: "s3", events: []string{"aws:s3"}, read: reading("s3", readS3),
 	fields: []string{"bucket", "eTag", "eventId", "eventName", "key", "object",
 		"sequencer", "time", "versionId"},
 	body: record, queue: "object", key: "sequencer", keyType: "text", id: "eventId",
 }
 
-func readS3(raw json.RawMessage) (parts, error) {
-	var r struct {
-		EventName, EventTime string
-		S3                   struct {
-			Bucket struct{ Name string }
-			Object struct{ Key, VersionID, ETag, Sequencer string }
-		}
-		// Of EventBridge:
-		DetailType string `json:"detail-type"`
-		Time       string
-		Detail     struct {
-			Bucket struct{ Name string }
-			Object struct {
-				Key, ETag, Sequencer string
-				VersionID            string `json:"version-id"`
-			}
-		}
+type s3Object struct {
+	Bucket struct{ Name string }
+	Object struct {
+		Key, ETag, Sequencer, VersionID string
+		BusVersionID                    string `json:"version-id"`
 	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, unread("s3", err)
-	}
-	p := parts{}
-	key := r.Detail.Object.Key
+}
+
+func readS3(r struct {
+	EventName, EventTime string
+	S3                   s3Object
+	// Of EventBridge:
+	DetailType string `json:"detail-type"`
+	Time       string
+	Detail     s3Object
+}) (parts, error) {
+	of, name, at := r.Detail, r.DetailType, r.Time
+	key, version := of.Object.Key, of.Object.BusVersionID
 	if r.DetailType == "" {
-		p.set("bucket", r.S3.Bucket.Name)
-		p.set("eTag", r.S3.Object.ETag)
-		p.set("eventName", r.EventName)
-		p.set("sequencer", r.S3.Object.Sequencer)
-		p.set("time", r.EventTime)
-		p.set("versionId", r.S3.Object.VersionID)
+		of, name, at, version = r.S3, r.EventName, r.EventTime, r.S3.Object.VersionID
 		// A notification has the key as a form has it, with + for a space; EventBridge as it is.
 		var err error
 		if key, err = url.QueryUnescape(r.S3.Object.Key); err != nil {
 			return nil, unread("s3", err)
 		}
-	} else {
-		p.set("bucket", r.Detail.Bucket.Name)
-		p.set("eTag", r.Detail.Object.ETag)
-		p.set("eventName", r.DetailType)
-		p.set("sequencer", r.Detail.Object.Sequencer)
-		p.set("time", r.Time)
-		p.set("versionId", r.Detail.Object.VersionID)
 	}
+	p := parts{}
+	p.set("bucket", of.Bucket.Name)
+	p.set("eTag", of.Object.ETag)
+	p.set("eventName", name)
+	p.set("sequencer", of.Object.Sequencer)
+	p.set("time", at)
+	p.set("versionId", version)
 	p.set("key", key)
-	bucket, _ := p["bucket"].(string)
-	if bucket != "" && key != "" {
-		p.set("object", bucket+"/"+key)
+	if of.Bucket.Name != "" && key != "" {
+		p.set("object", of.Bucket.Name+"/"+key)
 	}
-	name, _ := p["eventName"].(string)
-	if sequencer, _ := p["sequencer"].(string); sequencer != "" && name != "" {
-		p.set("eventId", name+"@"+sequencer)
+	if of.Object.Sequencer != "" && name != "" {
+		p.set("eventId", name+"@"+of.Object.Sequencer)
 	}
 	return p, nil
 }

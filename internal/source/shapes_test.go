@@ -208,21 +208,12 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		event := shape.Event([]json.RawMessage{shape.Record(1, 1), other.Record(1, 2)})
 		if shape.Name == "kinesis" || shape.Name == "dynamodb" {
 			// AWS never mixes sources in an event.
-			if _, err := s.Split(event); err == nil || !strings.Contains(err.Error(), "several sources") {
-				t.Errorf("%s: error %v", shape.Name, err)
-			}
+			check.Says(t, check.Err(s.Split(event)), "several sources", shape.Name)
 			event = other.Event([]json.RawMessage{other.Record(1, 2)})
 		}
-		e, err := s.Split(event)
-		if err != nil {
-			t.Errorf("%s: %v", shape.Name, err)
-			continue
-		}
+		e := check.Get(s.Split(event))
 		bad := len(e.Records) - 1
-		if got := e.Records[bad].Err; got == nil ||
-			!strings.Contains(got.Error(), "carries nothing of ") {
-			t.Errorf("%s: error %v", shape.Name, got)
-		}
+		check.Says(t, e.Records[bad].Err, "carries nothing of ", shape.Name)
 		check.That(t, bad <= 0 || e.Records[0].Err == nil,
 			"%s: the one beside it: %v", shape.Name, e.Records[0].Err)
 	}
@@ -351,21 +342,18 @@ func TestAnswer(t *testing.T) {
 // An SQS message that carries several records is repeated as one.
 func TestAnswerForSeveralInOne(t *testing.T) {
 	s3 := shapeOf("s3")
-	body, err := json.Marshal(string(s3.Event([]json.RawMessage{s3.Record(0, 1), s3.Record(0, 2)})))
-	check.OK(t, err)
-	e, err := read(t, s3.Source).
+	body := check.Get(
+		json.Marshal(string(s3.Event([]json.RawMessage{s3.Record(0, 1), s3.Record(0, 2)}))))
+	e := check.Get(read(t, s3.Source).
 		Split(json.RawMessage(`{"Records":[{"messageId":"m","body":` + string(body) +
-			`,"eventSource":"aws:sqs"}]}`))
-	check.Need(t, err == nil && len(e.Records) == 2, "%v, %+v", err, e)
-	answer, err := e.Answer([]bool{true, true})
-	if string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m"}]}` || err != nil {
-		t.Errorf("%s, %v", answer, err)
-	}
+			`,"eventSource":"aws:sqs"}]}`)))
+	check.Need(t, len(e.Records) == 2, "%+v", e)
+	check.Is(t, string(check.Get(e.Answer([]bool{true, true}))),
+		`{"batchItemFailures":[{"itemIdentifier":"m"}]}`)
 	// One without a name cannot be named: all come again.
 	e = check.Get(read(t, s3.Source).
 		Split(json.RawMessage(`{"Records":[{"body":` + string(body) + `,"eventSource":"aws:sqs"}]}`)))
-	answer, err = e.Answer([]bool{false, true})
-	check.That(t, err != nil && strings.Contains(err.Error(), "no name"), "%s, %v", answer, err)
+	check.Says(t, check.Err(e.Answer([]bool{false, true})), "no name")
 }
 
 func TestReadDefaults(t *testing.T) {
@@ -383,10 +371,8 @@ func TestReadDefaults(t *testing.T) {
 		if want.key != "" {
 			written += `,"key":"@` + want.key + `","keyType":"` + string(s.KeyType) + `"`
 		}
-		if same := read(t, written+"}"); !reflect.DeepEqual(s, same) || s.Numbered() ||
-			s.Keyed() != (want.key != "") || s.Partial {
-			t.Errorf("%s: %+v", kind, s)
-		}
+		check.That(t, reflect.DeepEqual(s, read(t, written+"}")) && !s.Numbered() &&
+			s.Keyed() == (want.key != "") && !s.Partial, "%s: %+v", kind, s)
 		check.That(t, slices.Contains(source.Kinds(), kind) &&
 			slices.Contains(source.FieldsOf(kind), "record"),
 			"%s is no kind, or has no record", kind)
@@ -419,9 +405,7 @@ func TestReadErrors(t *testing.T) {
 		`{"name":"a","kind":"kafka","partial":1}`:           "partial must be true or false: it is 1",
 		`{"name":"a","kind":"sqs","body":"@record"}`:        "body has @record, which is not for a message: it may differ",
 	} {
-		if _, err := source.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.120s\nerror %v\nwant  %s", text, err, want)
-		}
+		check.Says(t, check.Err(source.Read([]byte(text))), want, fmt.Sprintf("%.120s", text))
 	}
 }
 
@@ -462,9 +446,7 @@ func TestPoison(t *testing.T) {
 		s := read(t, test.source)
 		for range 2 {
 			e := check.Get(s.Split(sqsEvent(test.body)))
-			if _, err := one(s, &e.Records[0]); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s\n%.80s: error %v, want %s", test.source, test.body, err, test.want)
-			}
+			check.Says(t, check.Err(one(s, &e.Records[0])), test.want, test.source)
 		}
 	}
 }

@@ -1,14 +1,12 @@
 package source
 
-import "encoding/json"
-
 // snsKind is a notification of a topic: by itself, or within a message of SQS as it comes without
 // raw delivery. Its timestamp has milliseconds.
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html
 // https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html
 var snsKind = kind{
-	name: "sns", events: []string{"aws:sns"}, read: readSNS,
+	name: "sns", events: []string{"aws:sns"}, read: reading("sns", readSNS),
 	fields: []string{"message", "messageId", "sequenceNumber", "subject", "timestamp", "topic"},
 	// An endpoint of SNS's own signs each delivery.
 	volatile: []string{record},
@@ -27,11 +25,7 @@ type notification struct {
 	SequenceNumber string
 }
 
-func readSNS(raw json.RawMessage) (parts, error) {
-	var n notification
-	if err := json.Unmarshal(raw, &n); err != nil {
-		return nil, unread("sns", err)
-	}
+func readSNS(n notification) (parts, error) {
 	p := parts{}
 	if n.Message != nil {
 		p["message"] = []byte(*n.Message)

@@ -10,14 +10,15 @@ import (
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 var sqsKind = kind{
-	name: "sqs", events: []string{"aws:sqs"}, read: readSQS, fields: sqsFields, volatile: sqsVolatile,
+	name: "sqs", events: []string{"aws:sqs"}, read: reading("sqs", readSQS),
+	fields: sqsFields, volatile: sqsVolatile,
 	body: "body", queue: "queueName", id: "messageId",
 }
 
 // sqsFIFOKind is a message of a FIFO queue: one queue here for each message group, in the order of
 // the sequence numbers. These have 20 digits; a key takes 38.
 var sqsFIFOKind = kind{
-	name: "sqsFifo", events: []string{"aws:sqs"}, read: readSQS, fields: sqsFields,
+	name: "sqsFifo", events: []string{"aws:sqs"}, read: reading("sqs", readSQS), fields: sqsFields,
 	volatile: sqsVolatile,
 	body:     "body", queue: "groupId", key: "sequenceNumber", keyType: "number", id: "messageId",
 }
@@ -41,11 +42,7 @@ type sqsRecord struct {
 	} `json:"attributes"`
 }
 
-func readSQS(raw json.RawMessage) (parts, error) {
-	var r sqsRecord
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, unread("sqs", err)
-	}
+func readSQS(r sqsRecord) (parts, error) {
 	p := parts{"body": []byte(r.Body)}
 	p.set("messageId", r.MessageID)
 	p.set("queueName", strings.TrimSuffix(lastOf(r.ARN, ":"), ".fifo"))

@@ -79,9 +79,5 @@ func TestCounter(t *testing.T) {
 		c.Flush(b.Context())
 		b.is("in the minute in which it was counted",
 			b.counted(then, then.Add(time.Minute)).Stored, int64(7))
-		var none *trouble.Counter
-		none.Add(trouble.Counts{Stored: 1})
-		none.Flush(b.Context())
-		check.That(b, trouble.NewCounter(nil, nil) == nil, "a counter without a store")
 	})
 }

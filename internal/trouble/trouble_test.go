@@ -215,27 +215,22 @@ func TestPageUnits(t *testing.T) {
 	}
 	meter.Take()
 	for _, prefix := range []string{"shop/", ""} {
-		page, _, err := s.Page(t.Context(), trouble.Quarantined, prefix, "", 50)
-		if total := meter.Take(); err != nil || len(page) != 50 || total.Reads != 1 ||
-			total.Units.Reads > 1 {
-			t.Errorf("%d rows for %d reads, %v units (%v)", len(page), total.Reads, total.Units.Reads, err)
-		}
+		page, _ := check.Get2(s.Page(t.Context(), trouble.Quarantined, prefix, "", 50))
+		total := meter.Take()
+		check.That(t, len(page) == 50 && total.Reads == 1 && total.Units.Reads <= 1,
+			"%d rows for %+v", len(page), total)
 	}
 	// Whatever is looked for in all shards costs each of them half a unit.
-	page, _, err := s.Oldest(t.Context(), trouble.Quarantined, trouble.Ages{}, 50)
-	if total := meter.Take(); err != nil || len(page) != 50 || total.Reads != 9 ||
-		total.Units.Reads > 5 {
-		t.Errorf("%d rows for %d reads, %v units (%v)", len(page), total.Reads, total.Units.Reads, err)
-	}
-	page, next, err := s.Page(t.Context(), trouble.Blocked, "", "", 50)
-	if total := meter.Take(); err != nil || len(page) > 0 || next != "" || total.Reads != 9 ||
-		total.Units.Reads > 4.5 {
-		t.Errorf("no rows for %d reads, %v units (%v)", total.Reads, total.Units.Reads, err)
-	}
-	if _, _, err := s.Page(t.Context(), trouble.Blocked, "@acme/", "", 50); err != nil ||
-		meter.Take().Reads != 1 {
-		t.Errorf("a tenant's own are looked for elsewhere (%v)", err)
-	}
+	page, _ := check.Get2(s.Oldest(t.Context(), trouble.Quarantined, trouble.Ages{}, 50))
+	total := meter.Take()
+	check.That(t, len(page) == 50 && total.Reads == 9 && total.Units.Reads <= 5,
+		"%d rows for %+v", len(page), total)
+	page, next := check.Get2(s.Page(t.Context(), trouble.Blocked, "", "", 50))
+	total = meter.Take()
+	check.That(t, len(page) == 0 && next == "" && total.Reads == 9 && total.Units.Reads <= 4.5,
+		"no rows for %+v", total)
+	check.Get2(s.Page(t.Context(), trouble.Blocked, "@acme/", "", 50))
+	check.Is(t, meter.Take().Reads, 1, "a tenant's own are looked for elsewhere")
 }
 
 // TestItems pins what stands in the table, which other versions read, and what is not read.
@@ -298,15 +293,13 @@ func TestNoRow(t *testing.T) {
 	meter := ddbtest.NewMeter(ddb.NewMemory(on))
 	for what, s := range map[string]*trouble.Store{"no table": nil,
 		"long names": trouble.NewStore(meter, on)} {
-		_, found, err := s.Row(t.Context(), long.State, long.Queue, long.Consumer)
-		if err := errors.Join(s.Put(t.Context(), long), s.Delete(t.Context(), long),
-			s.Forget(t.Context(), long.Queue, long.Consumer, long.State), err); err != nil || found {
-			t.Errorf("%s: found %v, error %v", what, found, err)
-		}
+		_, found := check.Get2(s.Row(t.Context(), long.State, long.Queue, long.Consumer))
+		check.Is(t, found, false, what)
+		check.OK(t, errors.Join(s.Put(t.Context(), long), s.Delete(t.Context(), long),
+			s.Forget(t.Context(), long.Queue, long.Consumer, long.State)))
 	}
-	if total := meter.Take(); total.Writes+total.Reads != 0 {
-		t.Errorf("%d writes and %d reads for names that are too long", total.Writes, total.Reads)
-	}
+	total := meter.Take()
+	check.That(t, total.Writes+total.Reads == 0, "%+v for names that are too long", total)
 	var none *trouble.Store
 	page, next, err := none.Page(t.Context(), trouble.Blocked, "", "", 1)
 	oldest, after, wrong := none.Oldest(t.Context(), trouble.Blocked, trouble.Ages{}, 1)
@@ -316,10 +309,8 @@ func TestNoRow(t *testing.T) {
 	long.Queue = long.Queue[1:]
 	s := trouble.NewStore(meter, on)
 	check.OK(t, s.Put(t.Context(), long))
-	if page, _, err := s.Page(t.Context(), long.State, "", "", 1); err != nil || len(page) != 1 ||
-		page[0] != long {
-		t.Errorf("the longest names are listed as %+v, %v", page, err)
-	}
+	page, _ = check.Get2(s.Page(t.Context(), long.State, "", "", 1))
+	check.That(t, len(page) == 1 && page[0] == long, "the longest names are listed as %+v", page)
 }
 
 // TestANoisyTenant: where the partitions of one tenant's notes take nothing more, seven in eight of

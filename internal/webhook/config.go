@@ -37,8 +37,6 @@ var (
 // Read reads the text of the file:
 //
 //	{"sources": [
-//	  {"name": "github", "preset": "github",
-//	   "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd"},
 //	  {"name": "stripe", "preset": "stripe", "tolerance": "1m", "queue": "data.object.customer | 'none'",
 //	   "secret": "${STREAMSORT_WEBHOOK_SECRET_1}"},
 //	  {"name": "whatsapp", "preset": "meta", "secret": "…", "verifyToken": "…"},

@@ -163,28 +163,44 @@ func (c *Claim) readSignature(value string) Refusal {
 	switch c.form {
 	case inItems:
 		return ""
-	case inList:
-		return c.readList(rest)
-	case inVersions:
-		return c.readVersions(rest)
+	case inList: // t=…,v1=…,v1=…, and older schemes, which are passed over
+		for item := range strings.SplitSeq(rest, ",") {
+			switch name, text, _ := strings.Cut(item, "="); {
+			case name == "t" && c.timestamp != "":
+				return BadTimestamp
+			case name == "t":
+				c.timestamp = text
+			case name == "v1":
+				c.decode(inHex, text)
+			}
+		}
+	case inVersions: // v1,… v1,…, and versions that are none of ours, which are passed over
+		for item := range strings.SplitSeq(rest, " ") {
+			if text, ours := strings.CutPrefix(item, "v1,"); ours {
+				c.decode(inBase64, text)
+			}
+		}
 	case inPlain:
 		sum := sha256.Sum256([]byte(rest))
 		c.signatures = [][]byte{sum[:]}
-		return ""
 	case inECDSA:
 		signature, err := base64.StdEncoding.Strict().DecodeString(rest)
-		if err != nil || len(signature) == 0 {
-			return Unreadable
+		if err == nil && len(signature) > 0 {
+			c.signatures = [][]byte{signature}
 		}
-		c.signatures = [][]byte{signature}
-		return ""
+	default:
+		c.decode(c.form, rest)
 	}
-	signature, readable := c.form.decode(rest)
-	if !readable {
+	if len(c.signatures) == 0 {
 		return Unreadable
 	}
-	c.signatures = [][]byte{signature}
 	return ""
+}
+
+func (c *Claim) decode(f form, text string) {
+	if signature, readable := f.decode(text); readable {
+		c.signatures = append(c.signatures, signature)
+	}
 }
 
 // decode reads a signature, which has 32 bytes. Base64 is taken in its one form only: with other
@@ -200,43 +216,6 @@ func (f form) decode(text string) (signature []byte, ok bool) {
 		return nil, false
 	}
 	return signature, err == nil && len(signature) == sha256.Size
-}
-
-// readList reads Stripe's header: t=…,v1=…,v1=…, and older schemes, which are passed over.
-func (c *Claim) readList(value string) Refusal {
-	for item := range strings.SplitSeq(value, ",") {
-		switch name, text, _ := strings.Cut(item, "="); name {
-		case "t":
-			if c.timestamp != "" {
-				return BadTimestamp
-			}
-			c.timestamp = text
-		case "v1":
-			if signature, ok := inHex.decode(text); ok {
-				c.signatures = append(c.signatures, signature)
-			}
-		}
-	}
-	if len(c.signatures) == 0 {
-		return Unreadable
-	}
-	return ""
-}
-
-// readVersions reads Standard Webhooks' header: "v1,… v1,…", and versions that are none of ours,
-// which are passed over.
-func (c *Claim) readVersions(value string) Refusal {
-	for item := range strings.SplitSeq(value, " ") {
-		if text, ours := strings.CutPrefix(item, "v1,"); ours {
-			if signature, ok := inBase64.decode(text); ok {
-				c.signatures = append(c.signatures, signature)
-			}
-		}
-	}
-	if len(c.signatures) == 0 {
-		return Unreadable
-	}
-	return ""
 }
 
 const maxTimestamp = 12
@@ -313,9 +292,7 @@ func (c Claim) By(secrets [][]byte, content []byte) (bool, error) {
 		}
 		sum := c.form.sum(key, signed)
 		for _, signature := range c.signatures {
-			if hmac.Equal(sum, signature) {
-				made = true
-			}
+			made = hmac.Equal(sum, signature) || made
 		}
 	}
 	return made, nil

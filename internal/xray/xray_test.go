@@ -3,6 +3,7 @@ package xray
 import (
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -11,26 +12,17 @@ func TestHeadersOfXRay(t *testing.T) {
 		"Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1": "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01",
 		"Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0": "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-00",
 	} {
-		if got := Trace(header); got != (cursor.Trace{Parent: parent}) {
-			t.Errorf("%s is read as %+v", header, got)
-		}
-		if got := Header(cursor.Trace{Parent: parent, State: "a=1"}); got != header {
-			t.Errorf("%s is written as %s", parent, got)
-		}
+		check.Is(t, Trace(header), cursor.Trace{Parent: parent}, header)
+		check.Is(t, Header(cursor.Trace{Parent: parent, State: "a=1"}), header)
 	}
-	if got := Trace(" Self=1-67891234-12456789abcdef012345678; Parent=53995c3f42cd8ad8; Root=1-5759e988-bd862e3fe1be46a994272793;Lineage=1:a:0"); got.Parent != "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-00" {
-		t.Errorf("with more parts: %+v", got)
-	}
+	more := Trace(" Self=1-67891234-12456789abcdef012345678; Parent=53995c3f42cd8ad8; Root=1-5759e988-bd862e3fe1be46a994272793;Lineage=1:a:0")
+	check.Is(t, more.Parent, "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-00")
 	for _, header := range []string{
 		"", ";", "Root=1-5759e988-bd862e3fe1be46a994272793", "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=x;Sampled=1",
 		"Root=2-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8", "Root=1-5759e98-8bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8",
 		"Root=1-5759e988bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8", "Root=1-00000000-000000000000000000000000;Parent=53995c3f42cd8ad8",
 	} {
-		if got := Trace(header); got != (cursor.Trace{}) {
-			t.Errorf("%q is read as %+v", header, got)
-		}
+		check.Is(t, Trace(header), cursor.Trace{}, header)
 	}
-	if got := Header(cursor.Trace{}); got != "" {
-		t.Errorf("none is written as %q", got)
-	}
+	check.Is(t, Header(cursor.Trace{}), "")
 }

@@ -99,7 +99,7 @@ var edgeMutants = []mutant{
 		"consumers.go", `return "to a queue of another"`, `return "to queue " + full`),
 	bug("counts are of the minute in which they are stored", "internal/trouble",
 		test{"./internal/trouble", "TestCounter/memory"},
-		"counter.go", "_ = c.store.Count(ctx, minute, n)",
+		"rates.go", "_ = c.store.Count(ctx, minute, n)",
 		"_ = c.store.Count(ctx, c.now().Add(0*minute.Sub(c.since)), n)"),
 	bug("tenants: a chain is shown by its whole name", "functions/delivery",
 		test{"./functions/delivery", "TestATenantsChain"},

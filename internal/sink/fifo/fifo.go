@@ -1,14 +1,18 @@
-// Package fifo is what SQS FIFO queues and SNS FIFO topics have in common: the entries of a
-// request, and what its answer says of each.
+// Package fifo is the two kinds of sink that are FIFO: queues of SQS and topics of SNS. They have
+// in common the entries of a request, and what its answer says of each.
 package fifo
 
 import (
 	"cmp"
+	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"strconv"
 	"unicode/utf8"
 
@@ -96,9 +100,9 @@ func (a Attributes) byName() map[string]awscall.Attribute {
 	return all
 }
 
-// Items are the messages of a batch, or where events is set, CloudEvents in JSON: then the
+// itemsOf are the messages of a batch, or where events is set, CloudEvents in JSON: then the
 // attributes say of the event what they say of a message.
-func Items(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
+func itemsOf(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
 	group, dedup := groupOf(b.Queue), dedupPrefix(b)
 	of, _ := tenant.Split(b.Queue)
 	items := make([]kind.Item[awscall.Entry], 0, len(b.Messages))
@@ -232,4 +236,99 @@ func dedupPrefix(b delivery.Batch) string {
 // message has 17 more.
 func dedupOf(prefix string, seq, rewinds int64) string {
 	return prefix + "." + strconv.FormatInt(seq, 10) + "." + strconv.FormatInt(rewinds, 10)
+}
+
+// SQS is an SQS FIFO queue.
+var SQS = kind.Resource{
+	Name: "sqs", Looks: "arn:aws:sqs:REGION:ACCOUNT:NAME.fifo", Action: "sqs:SendMessage",
+	// "SendMessageBatch", Amazon SQS API Reference.
+	Bytes: 1 << 20, MaxBytes: 1 << 20, Entries: 10, Events: true,
+	Open: func(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
+		client, err := client(awscall.SQS, t, transport)
+		if err != nil {
+			return nil, err
+		}
+		// SQS's API names a queue by its URL.
+		url := client.Endpoint() + "/" + t.ARN.AccountID + "/" + t.ARN.Resource
+		return &sink{url, client.SendBatch, t}, nil
+	},
+}.Kind()
+
+// SNS is an SNS FIFO topic.
+var SNS = kind.Resource{
+	Name: "sns", Looks: "arn:aws:sns:REGION:ACCOUNT:NAME.fifo", Action: "sns:Publish",
+	// "PublishBatch", Amazon SNS API Reference. A topic takes 256 KiB unless its MaximumMessageSize
+	// says otherwise.
+	Bytes: 256 << 10, MaxBytes: 1 << 20, Entries: 10,
+	Open: func(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
+		client, err := client(awscall.SNS, t, transport)
+		return &sink{t.ARN.String(), client.PublishBatch, t}, err
+	},
+}.Kind()
+
+func client(of awscall.Service, t kind.Target,
+	transport http.RoundTripper) (*awscall.Client, error) {
+	return awscall.New(of, awscall.Options{Region: t.ARN.Region, Transport: transport,
+		Timeout: kind.RequestTimeout})
+}
+
+// sink is a queue or a topic, by what requests name it by, and what makes one to it.
+type sink struct {
+	name      string
+	sendBatch func(context.Context, string, []awscall.Entry) (awscall.Verdicts, error)
+	kind.Target
+}
+
+// Send implements [kind.Sink].
+func (s *sink) Send(ctx context.Context, b delivery.Batch) error {
+	items, err := itemsOf(b, s.Events)
+	if err != nil {
+		return err
+	}
+	return kind.SendAll(ctx, b.Queue, items, s.Limits, true, s.put)
+}
+
+// put is one request. Its answer names entries by ids, which are their places here; one that the
+// answer does not name was not taken, as far as we know.
+func (s *sink) put(ctx context.Context, entries []awscall.Entry) ([]kind.Refusal, error) {
+	for i := range entries {
+		entries[i].ID = strconv.Itoa(i)
+	}
+	out, err := s.sendBatch(ctx, s.name, entries)
+	if err != nil {
+		return nil, fmt.Errorf("send %d messages to %s: %w", len(entries), s.name, err)
+	}
+	taken, failed := map[string]awscall.Taken{}, map[string]awscall.Failed{}
+	for _, t := range out.Successful {
+		taken[t.ID] = t
+	}
+	for _, f := range out.Failed {
+		failed[f.ID] = f
+	}
+	var refusals []kind.Refusal
+	for i, e := range entries {
+		t, isTaken := taken[e.ID]
+		f, hasFailed := failed[e.ID]
+		switch {
+		case isTaken && !isSumOf(t.MD5OfMessageBody, e.Body):
+			return nil,
+				fmt.Errorf("%s took a message that was changed on its way: its deduplication id is %s",
+					s.name, e.DeduplicationID)
+		case hasFailed:
+			refusals = append(refusals, kind.Refusal{
+				Index: i, Code: f.Code, Message: f.Message, Final: f.SenderFault, Away: !f.SenderFault,
+			})
+		case !isTaken:
+			refusals = append(refusals, kind.Refusal{
+				Index: i, Code: "NoVerdict", Message: "the answer does not name the message",
+			})
+		}
+	}
+	return refusals, nil
+}
+
+// isSumOf reports whether SQS's sum is that of a body. It may leave it out, and SNS has none.
+func isSumOf(sum, body string) bool {
+	own := md5.Sum([]byte(body))
+	return sum == "" || sum == hex.EncodeToString(own[:])
 }

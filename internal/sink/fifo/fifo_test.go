@@ -58,8 +58,8 @@ func TestDedup(t *testing.T) {
 	b := sinktest.Batch("q", "1")
 	again := b
 	again.Attempt, again.Token.N = 3, 9
-	first := check.Get(Items(b, false))
-	check.Is(t, check.Get(Items(again, false))[0].Entry.DeduplicationID,
+	first := check.Get(itemsOf(b, false))
+	check.Is(t, check.Get(itemsOf(again, false))[0].Entry.DeduplicationID,
 		first[0].Entry.DeduplicationID)
 }
 
@@ -87,7 +87,7 @@ func TestFifoItems(t *testing.T) {
 	m := &b.Messages[0]
 	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain",
 		map[string]string{"b": "<2>", "a": "1"}
-	got := check.Get(Items(b, false))[0]
+	got := check.Get(itemsOf(b, false))[0]
 	want := map[string]awscall.Attribute{
 		"queue":       {DataType: "Binary", BinaryValue: []byte("a queue\x01")},
 		"seq":         {DataType: "String", StringValue: "4611686018427387904"},
@@ -110,14 +110,14 @@ func TestFifoItems(t *testing.T) {
 // not dropped as a repeat.
 func TestTrackedFifoItems(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", "1", "2"), "first")
-	first := check.Get(Items(b, false))
+	first := check.Get(itemsOf(b, false))
 	for i, it := range first {
 		check.Is(t, it.Entry.Attributes["edge"].StringValue, b.Edges[i].String())
 		check.That(t, len(it.Entry.DeduplicationID) <= 128, "the id has %d characters",
 			len(it.Entry.DeduplicationID))
 	}
-	check.Is(t, check.Get(Items(b, false))[0].Entry.DeduplicationID, first[0].Entry.DeduplicationID)
-	again := check.Get(Items(sinktest.Tracked(b, "again"), false))
+	check.Is(t, check.Get(itemsOf(b, false))[0].Entry.DeduplicationID, first[0].Entry.DeduplicationID)
+	again := check.Get(itemsOf(sinktest.Tracked(b, "again"), false))
 	check.That(t, again[0].Entry.DeduplicationID != first[0].Entry.DeduplicationID,
 		"delivered again it has the same id")
 }
@@ -132,7 +132,7 @@ func TestLargestMessage(t *testing.T) {
 		Body: make([]byte, cursor.MaxBody), ContentType: strings.Repeat("\x01", cursor.MaxContentType),
 		Attributes: map[string]string{"k": strings.Repeat("\x01", cursor.MaxAttributes-1)},
 	}}
-	size := check.Get(Items(b, false))[0].Bytes
+	size := check.Get(itemsOf(b, false))[0].Bytes
 	check.That(t, size <= 1<<20 && size > 256<<10, "%d bytes", size)
 }
 
@@ -143,7 +143,7 @@ func TestKeyedFifoItems(t *testing.T) {
 	m := &b.Messages[1]
 	m.ID, m.Attributes, m.Key, m.Late, m.Unlinked = "id", map[string]string{"a": "1"}, key, true, true
 	b.Messages[0].Key = key
-	items := check.Get(Items(b, false))
+	items := check.Get(itemsOf(b, false))
 	for i, want := range []string{`{"key":["2026-05-06T05:08:09Z","<a>"]}`,
 		`{"key":["2026-05-06T05:08:09Z","<a>"],"late":true,"unlinked":true}`} {
 		got := items[i].Entry.Attributes
@@ -180,7 +180,7 @@ func TestTracedFifoItems(t *testing.T) {
 		b := sinktest.Tracked(sinktest.Batch("@acme/q", c.body+"1"), "tag")
 		m := &b.Messages[0]
 		m.ID, m.Attributes, m.Key, m.Trace = "id", c.attributes, c.key, trace
-		items := check.Get(Items(b, false))
+		items := check.Get(itemsOf(b, false))
 		got := items[0].Entry.Attributes
 		check.That(t, len(got) <= 10, "%s: %d attributes", c.name, len(got))
 		check.Is(t, items[0].Entry.Trace,
@@ -194,4 +194,13 @@ func TestTracedFifoItems(t *testing.T) {
 		}
 		check.Is(t, got["keyed"].StringValue, c.keyed, c.name)
 	}
+}
+
+// A queue is named by its URL, which is in the partition of its region.
+func TestURL(t *testing.T) {
+	t.Setenv("AWS_REGION", "eu-west-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	s := sinktest.Open(t, SQS, "arn:aws-cn:sqs:cn-north-1:12:a.fifo", "")
+	check.Is(t, s.(*sink).name, "https://sqs.cn-north-1.amazonaws.com.cn/12/a.fifo")
 }

@@ -24,20 +24,28 @@ import (
 
 type sink struct {
 	settings settings
-	client   *http.Client
-	// public is the client for endpoints that are none of the stack's owner, rules and publicRules
-	// what both keep to.
-	public             *http.Client
-	rules, publicRules egress.Rules
-	secrets            *secret.Cache
-	endpoints          kind.Endpoints
-	now                func() time.Time
+	// inner is how requests go to endpoints of the stack's owner, public to those of others.
+	inner, public way
+	secrets       *secret.Cache
+	endpoints     kind.Endpoints
+	now           func() time.Time
+}
+
+// way is a client, and what it keeps to.
+type way struct {
+	*http.Client
+	egress.Rules
+}
+
+func newWay(rules egress.Rules) way {
+	return way{&http.Client{Transport: egress.NewTransport(rules, nil),
+		CheckRedirect: egress.NoRedirect}, rules}
 }
 
 type target struct {
-	client *http.Client
-	url    *url.URL
-	sign   sign
+	way
+	url  *url.URL
+	sign sign
 	// secrets are those of the endpoint; nil where sign says where they are.
 	secrets [][]byte
 	// own says that it is the tenant's own.
@@ -51,15 +59,10 @@ func (s settings) Open(options kind.Options) (kind.Sink, error) {
 		return nil, err
 	}
 	rules.Ports = s.Ports
-	client := func(rules egress.Rules) *http.Client {
-		return &http.Client{Transport: egress.NewTransport(rules, nil), CheckRedirect: egress.NoRedirect}
-	}
 	public := rules
 	public.Allow = nil
-	to := &sink{
-		settings: s, now: time.Now, endpoints: options.Endpoints,
-		client: client(rules), public: client(public), rules: rules, publicRules: public,
-	}
+	to := &sink{settings: s, now: time.Now, endpoints: options.Endpoints, inner: newWay(rules),
+		public: newWay(public)}
 	if s.Endpoints {
 		if to.endpoints == nil {
 			return nil, errors.New("endpoints is true, and nothing here knows any")
@@ -115,19 +118,18 @@ func (s *sink) Send(ctx context.Context, b delivery.Batch) error {
 
 func (s *sink) target(ctx context.Context, b delivery.Batch) (target, error) {
 	if !s.settings.Endpoints {
-		return target{client: s.client, url: s.settings.URL.URL, sign: s.settings.Sign}, nil
+		return target{way: s.inner, url: s.settings.URL.URL, sign: s.settings.Sign}, nil
 	}
 	e, err := s.endpoints(ctx, b.Consumer, b.Queue)
 	if err != nil {
 		return target{}, err
 	}
-	to := target{client: s.client, sign: sign{Scheme: standard}, own: e.Own}
-	rules := s.rules
+	to := target{way: s.inner, sign: sign{Scheme: standard}, own: e.Own}
 	if e.Own {
-		to.client, rules = s.public, s.publicRules
+		to.way = s.public
 	}
 	if to.url, err = egress.ParseURL(e.URL); err == nil {
-		err = rules.Check(to.url)
+		err = to.Check(to.url)
 	}
 	if err != nil {
 		return target{}, &kind.AwayError{Err: fmt.Errorf("url: %w", err)}
@@ -148,7 +150,7 @@ func (s *sink) post(ctx context.Context, to target,
 	if err != nil {
 		return said, "", err
 	}
-	answer, err := to.client.Do(r)
+	answer, err := to.Do(r)
 	if err != nil {
 		return said, "", unanswered(err, to.url.Host, s.now().Sub(began))
 	}

@@ -242,9 +242,8 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 		vault(t, value)
 		err := e.open(t, `,"sign":{"scheme":"`+scheme+`","secret":"`+secretARN+`"}`).Send(t.Context(),
 			sinktest.Batch("q", "1"))
-		if err == nil || !kind.IsAway(err) || value != "" && strings.Contains(err.Error(), value) {
-			t.Errorf("%q: %v", value, err)
-		}
+		check.That(t, kind.IsAway(err) && (value == "" || !strings.Contains(err.Error(), value)),
+			"%q: %v", value, err)
 	}
 	check.That(t, len(e.asked) <= 0, "asked %v", e.asked)
 }
@@ -516,10 +515,8 @@ func TestConfig(t *testing.T) {
 		sign(`"scheme":"bearer","key":"x",` + arn):                    "sign.key is not known",
 	} {
 		s, err := settings(text)
-		if want == "" && err != nil ||
-			want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || s != nil) {
-			t.Errorf("%s: %v; want %s", text, err, want)
-		}
+		check.That(t, want == "" && err == nil || want != "" && s == nil &&
+			strings.HasPrefix(fmt.Sprint(err), want), "%s: %v; want %s", text, err, want)
 	}
 }
 
@@ -539,10 +536,8 @@ func TestOpenRefuses(t *testing.T) {
 		t.Setenv(egress.AllowVariable, c.allow)
 		s := check.Get(settings(`{"url":"` + c.url + `"}`))
 		_, err := s.Open(kind.Options{})
-		if c.want == "" && err != nil ||
-			c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
-			t.Errorf("%s with %q: %v", c.url, c.allow, err)
-		}
+		check.That(t, (err == nil) == (c.want == "") && (err == nil ||
+			strings.HasPrefix(err.Error(), c.want)), "%s with %q: %v", c.url, c.allow, err)
 	}
 }
 

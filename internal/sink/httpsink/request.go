@@ -35,9 +35,9 @@ type content struct {
 	id          string
 	contentType string
 	body        []byte
-	// own are the headers beside the signature's, without their prefix; trace is that of a single
-	// message.
-	own   []header
+	// own are the headers beside the signature's, by their names without the prefix; an empty one is
+	// not sent. trace is that of a single message.
+	own   map[string]string
 	trace cursor.Trace
 	// It brings the seqs behind from, up to to.
 	from, to int64
@@ -107,8 +107,9 @@ func eventBatches(b delivery.Batch, most int) (all []content, err error) {
 	return all, nil
 }
 
-func ofBatch(b delivery.Batch) []header {
-	return []header{{"queue", escape(b.Queue)}, {"consumer", b.Consumer}, {"token", b.Token.String()}}
+func ofBatch(b delivery.Batch) map[string]string {
+	return map[string]string{"queue": escape(b.Queue), "consumer": b.Consumer,
+		"token": b.Token.String()}
 }
 
 // documents are the batch as a function is called with it: one that is over the bound comes as
@@ -143,37 +144,23 @@ func idOf(b delivery.Batch, from, to, stored int64) string {
 	return "msg_" + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:18])
 }
 
-func ownOf(b delivery.Batch, i int) ([]header, error) {
+func ownOf(b delivery.Batch, i int) (map[string]string, error) {
 	m := b.Messages[i]
-	own := []header{
-		{"queue", escape(b.Queue)},
-		{"seq", strconv.FormatInt(m.Seq, 10)},
-		{"consumer", b.Consumer},
-		{"token", b.Token.String()},
-		{"attempt", strconv.Itoa(b.Attempt)},
-		{"enqueued-at", m.EnqueuedAt.UTC().Format("2006-01-02T15:04:05.000Z")},
-	}
-	if m.ID != "" {
-		own = append(own, header{"id", escape(m.ID)})
-	}
+	own := ofBatch(b)
+	own["seq"], own["attempt"] = strconv.FormatInt(m.Seq, 10), strconv.Itoa(b.Attempt)
+	own["enqueued-at"] = m.EnqueuedAt.UTC().Format("2006-01-02T15:04:05.000Z")
+	own["id"], own["edge"] = escape(m.ID), kind.EdgeOf(b, i)
 	if m.Key != "" {
-		own = append(own, header{"key", ascii(m.Key.JSON())})
-		if m.Late {
-			own = append(own, header{"late", "true"})
-		}
-		if m.Unlinked {
-			own = append(own, header{"unlinked", "true"})
-		}
-	}
-	if edge := kind.EdgeOf(b, i); edge != "" {
-		own = append(own, header{"edge", edge})
+		own["key"] = ascii(m.Key.JSON())
+		is := map[bool]string{true: "true"}
+		own["late"], own["unlinked"] = is[m.Late], is[m.Unlinked]
 	}
 	if len(m.Attributes) > 0 {
 		written, err := strictjson.Marshal(m.Attributes)
 		if err != nil {
 			return nil, err
 		}
-		own = append(own, header{"attributes", ascii(written)})
+		own["attributes"] = ascii(written)
 	}
 	return own, nil
 }
@@ -220,8 +207,10 @@ func (s *sink) request(ctx context.Context, to target, c content,
 	for name, value := range s.settings.Headers {
 		r.Header.Set(name, value)
 	}
-	for _, h := range c.own {
-		r.Header.Set(ownPrefix+h.name, h.value)
+	for name, value := range c.own {
+		if value != "" {
+			r.Header.Set(ownPrefix+name, value)
+		}
 	}
 	for name, value := range map[string]string{"Traceparent": c.trace.Parent,
 		"Tracestate": c.trace.State} {

@@ -73,8 +73,6 @@ type sign struct {
 	Prefix string `json:"prefix" bounds:"0..64"`
 }
 
-type header struct{ name, value string }
-
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // Defaults sets what a reader of single messages has where nothing else is said: a batch of one, so

@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/cloudevents"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -102,4 +104,61 @@ func EdgeOf(b delivery.Batch, i int) string {
 		return ""
 	}
 	return b.Edges[i].String()
+}
+
+// EventOf is the batch's i-th message as a CloudEvent in JSON. What a consumer has to know of the
+// delivery are extensions of it: streamsortqueue, streamsortseq, streamsortconsumer,
+// streamsorttoken, and streamsortedge where the batch is tracked. Data that the sink does not take
+// as JSON, of which encode says so, is in base64; encode may be nil.
+func EventOf(b delivery.Batch, i int, encode func(data []byte) bool) ([]byte, error) {
+	m := b.Messages[i]
+	m.Queue = b.Queue
+	e := cloudevents.Of(m)
+	for name, value := range map[string]string{
+		"streamsortqueue": b.Queue, "streamsortseq": strconv.FormatInt(m.Seq, 10), "streamsortconsumer": b.Consumer,
+		"streamsorttoken": b.Token.String(), "streamsortedge": EdgeOf(b, i),
+	} {
+		if delete(e.Kinds, name); value != "" {
+			e.Attributes[name] = value
+		}
+	}
+	return e.JSON(encode)
+}
+
+// RequestTimeout bounds one try of a request that is answered at once.
+const RequestTimeout = 10 * time.Second
+
+// Limits are what one request to a sink may hold.
+type Limits struct {
+	// Kind is the name of the sink's kind.
+	Kind  string
+	Bytes int
+	// Entries is 0 where a request has one document.
+	Entries int
+}
+
+// TooLargeError is a message that the sink can never take.
+type TooLargeError struct {
+	// Kind is the name of the sink's kind.
+	Kind string
+	// Seq is the message's.
+	Seq int64
+	// Bytes is what the message takes there, with its attributes; Limit is what the sink takes.
+	Bytes, Limit int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("message %d takes %d bytes in the sink: %s takes at most %d", e.Seq, e.Bytes,
+		e.Kind, e.Limit)
+}
+
+// MaxErrorText bounds what is kept of a sink's own words, in bytes.
+const MaxErrorText = 512
+
+// Bounded is the beginning of a sink's own words.
+func Bounded(text string) string {
+	if len(text) <= MaxErrorText {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return strings.ToValidUTF8(text[:MaxErrorText], "") + "…"
 }

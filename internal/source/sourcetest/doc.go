@@ -28,8 +28,8 @@ type Shape struct {
 	event func(records []json.RawMessage) any
 	// Queue is a queue's name.
 	Queue func(queue int) string
-	// n finds n in a body.
-	n func(body []byte) (int, error)
+	// N finds n in a body.
+	N func(body []byte) (int, error)
 	// Settles tells that messages wait for their queue's settle window.
 	Settles bool
 }
@@ -41,9 +41,6 @@ func (s *Shape) Record(queue, n int) json.RawMessage { return marshal(s.record(q
 func (s *Shape) Event(records []json.RawMessage) json.RawMessage {
 	return marshal(s.event(records))
 }
-
-// N is which message of its queue a body is.
-func (s *Shape) N(body []byte) (int, error) { return s.n(body) }
 
 func marshal(document any) json.RawMessage {
 	text, err := json.Marshal(document)

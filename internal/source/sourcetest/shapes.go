@@ -23,7 +23,7 @@ var Shapes = []Shape{
 		record: func(queue, n int) any {
 			return message(id(1, queue, n), text(payload(queue, n)), "payments", Time(n), nil)
 		},
-		event: list, Queue: byName, n: ofPayload,
+		event: list, Queue: byName, N: ofPayload,
 	},
 	{
 		Name: "sqsFifo", Most: 10, Source: `{"name":"src","kind":"sqsFifo"}`, Settles: true,
@@ -33,23 +33,23 @@ var Shapes = []Shape{
 				"MessageDeduplicationId": fmt.Sprintf("%d/%d", queue, n),
 			})
 		},
-		event: list, Queue: byName, n: ofPayload,
+		event: list, Queue: byName, N: ofPayload,
 	},
 	{
 		Name: "sns", Most: 1, Source: ofAccount, Settles: true,
 		record: func(queue, n int) any { return notified(id(3, queue, n), "changes", text(payload(queue, n)), Time(n)) },
-		event:  list, Queue: byName, n: ofPayload,
+		event:  list, Queue: byName, N: ofPayload,
 	},
-	inSQS(Shape{Name: "sns by sqs", Source: ofAccount, Queue: byName, n: ofPayload},
+	inSQS(Shape{Name: "sns by sqs", Source: ofAccount, Queue: byName, N: ofPayload},
 		"changes", 5, func(queue, n int) string {
 			return forwarded(id(4, queue, n), "changes", text(payload(queue, n)), Time(n))
 		}),
 	{
 		Name: "eventbridge", Most: 1, Source: byTimeAndNumber, Settles: true,
 		record: func(queue, n int) any { return ordered(6, queue, n) },
-		event:  one, Queue: byName, n: ofPayload,
+		event:  one, Queue: byName, N: ofPayload,
 	},
-	inSQS(Shape{Name: "eventbridge by sqs", Source: byTimeAndNumber, Queue: byName, n: ofPayload},
+	inSQS(Shape{Name: "eventbridge by sqs", Source: byTimeAndNumber, Queue: byName, N: ofPayload},
 		"orders", 8, func(queue, n int) string { return text(ordered(7, queue, n)) }),
 	{
 		Name: "kinesis", Most: 100, Source: `{"name":"src","kind":"kinesis"}`, Settles: true,
@@ -69,18 +69,18 @@ var Shapes = []Shape{
 				"eventSourceARN": "arn:aws:kinesis:" + region + ":" + account + ":stream/clicks",
 			}
 		},
-		event: list, Queue: byName, n: ofPayload,
+		event: list, Queue: byName, N: ofPayload,
 	},
 	{
 		Name: "s3", Most: 1, Source: objects, Settles: true,
 		record: func(queue, n int) any { return stored(queue, n) },
-		event:  list, Queue: ofObject, n: ofSequencer,
+		event:  list, Queue: ofObject, N: ofSequencer,
 	},
-	inSQS(Shape{Name: "s3 by sqs", Source: objects, Queue: ofObject, n: ofSequencer},
+	inSQS(Shape{Name: "s3 by sqs", Source: objects, Queue: ofObject, N: ofSequencer},
 		"inbox", 9, func(queue, n int) string {
 			return text(object{"Records": []any{stored(queue, n)}})
 		}),
-	inSQS(Shape{Name: "s3 by sns and sqs", Source: objects, Queue: ofObject, n: ofSequencer},
+	inSQS(Shape{Name: "s3 by sns and sqs", Source: objects, Queue: ofObject, N: ofSequencer},
 		"inbox", 11, func(queue, n int) string {
 			body := text(object{"Records": []any{stored(queue, n)}})
 			return forwarded(id(10, queue, n), "inbox", body, Time(n))
@@ -98,7 +98,7 @@ var Shapes = []Shape{
 			e["resources"] = []any{"arn:aws:s3:::inbox"}
 			return e
 		},
-		event: one, Queue: ofObject, n: ofSequencer,
+		event: one, Queue: ofObject, N: ofSequencer,
 	},
 	{
 		Name: "dynamodb", Most: 100, Source: `{"name":"src","kind":"dynamodb"}`, Settles: true,
@@ -128,7 +128,7 @@ var Shapes = []Shape{
 		},
 		event: list,
 		Queue: func(queue int) string { return "src/accounts/" + queueName(queue) + "/7" },
-		n: func(body []byte) (int, error) {
+		N: func(body []byte) (int, error) {
 			var r struct {
 				DynamoDB struct {
 					NewImage struct {
@@ -169,7 +169,7 @@ var Shapes = []Shape{
 				"records":          partitions,
 			}
 		},
-		Queue: func(queue int) string { return fmt.Sprintf("src/trades-%d", queue) }, n: ofPayload,
+		Queue: func(queue int) string { return fmt.Sprintf("src/trades-%d", queue) }, N: ofPayload,
 	},
 }
 

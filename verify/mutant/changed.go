@@ -30,7 +30,7 @@ func inChanged(root, asked string, all []mutant) ([]mutant, error) {
 		return all, nil
 	}
 	return slices.DeleteFunc(all, func(m mutant) bool {
-		return !folders[m.folder] && !folders[strings.TrimPrefix(m.caught.folder, "./")]
+		return !folders[m.folder()] && !folders[m.caught.folder]
 	}), nil
 }
 

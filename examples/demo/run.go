@@ -105,13 +105,13 @@ func (o options) send(ctx context.Context, w *trial.World, messages []traffic.Me
 	for _, m := range messages[:min(show, len(messages))] {
 		w.Print("in   %-24s seq %d", m.Queue, m.Seq)
 	}
-	before, began := counted.Counts(), time.Now()
+	before, began := counted.Count(), time.Now()
 	check.Must(put(ctx, w.Sender, messages))
 	sent := time.Since(began)
 	w.Say("sent; waiting until all are out, in order, both ways")
 	check.Must(w.Drain(ctx, patience, w.Idle()))
 	w.Row("in", "%d messages, sent in %.1fs", len(messages), sent.Seconds())
-	o.summarise(w, counted.Counts().Sub(before).Total())
+	o.summarise(w, counted.Count().Sub(before))
 	everything := "everything"
 	for _, gap := range gaps {
 		w.Say("%s", gap)

@@ -49,12 +49,12 @@ func BenchmarkPage(b *testing.B) {
 	for b.Loop() {
 		var units []float64
 		first := measure(20, func() {
-			before := charged.Counts()
+			before := charged.Count()
 			response, err := http.Get(tb.at + "consumers?state=lagging")
 			check.OK(b, err)
 			err = response.Body.Close()
 			check.Need(b, err == nil && response.StatusCode == http.StatusOK, "%v %v", response.Status, err)
-			units = append(units, charged.Counts().Sub(before).Total().Reads)
+			units = append(units, charged.Count().Sub(before).Reads)
 		})
 		slices.Sort(units)
 		b.ReportMetric(first[len(first)/2].Seconds()*1000, "first-page-ms")

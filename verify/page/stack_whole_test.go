@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -50,7 +49,8 @@ const prefix = "/ops/"
 // refused is the body of the messages that a broken sink refuses.
 const refused = `{"refused":true}`
 
-const sinkARN = "arn:aws:lambda:us-east-1:000000000000:function:receiver"
+// consumers are one, which gives up soon.
+const consumers = `{"consumers":[{"name":"billing","maxAttempts":2,"blockAfter":"1s","retries":["100ms"],"sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:receiver"}}]}`
 
 // startStack starts a stack and its page.
 func startStack(t testing.TB, server string) *stack {
@@ -60,8 +60,9 @@ func startStack(t testing.TB, server string) *stack {
 	sink := httptest.NewServer(http.HandlerFunc(s.take))
 	t.Cleanup(sink.Close)
 	running, err := localstack.Run(t.Context(), localstack.Config{
-		Templates: []string{template(t)},
-		Env: map[string]string{"STREAMSORT_EVENT_BUS": "",
+		Templates: []string{filepath.Join(check.Get(localdb.Root()), "examples", "demo",
+			"streamsort.patch.json")},
+		Env: map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.STREAMSORT_CONSUMERS": consumers,
 			"ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": sink.URL},
 		Server: server,
 		Logger: slog.New(slog.DiscardHandler),
@@ -88,27 +89,6 @@ func startStack(t testing.TB, server string) *stack {
 		})))
 	t.Cleanup(func() { s.page.CloseClientConnections(); s.page.Close(); shown.Close() })
 	return s
-}
-
-// template writes the demo's template with one consumer, which gives up soon, and returns its path.
-func template(t testing.TB) string {
-	t.Helper()
-	root := check.Get(localdb.Root())
-	build := filepath.Join(root, ".build") // the functions' sources are found from where it lies
-	check.OK(t, os.MkdirAll(build, 0o700))
-	folder := check.Get(os.MkdirTemp(build, "page-"))
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	consumers := `{"consumers":[{"name":"billing","maxAttempts":2,"blockAfter":"1s","retries":["100ms"],"sink":{"kind":"lambda","arn":"` + sinkARN + `"}}]}`
-	text, err := json.Marshal(map[string]any{"Base": "../../examples/demo/streamsort.patch.json",
-		"Patch": []any{
-			map[string]string{"op": "replace", "path": "/Resources/ProcessFunction/Metadata/streamsort:files/consumers.json", "value": consumers},
-		}})
-	path := filepath.Join(folder, "streamsort.patch.json")
-	if err == nil {
-		err = os.WriteFile(path, text, 0o600)
-	}
-	check.OK(t, err)
-	return path
 }
 
 // take is the sink: it answers as Lambda does for a function.

@@ -5,17 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
-	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -65,7 +61,8 @@ func outage(ctx context.Context, w *world) {
 		delivery.Names{Consumers: w.Stack.Outputs()["streamsort"]["ConsumersTableName"]})
 	w.Say("all times are the defaults divided by %d, and no less than may be set: %s", factor, s)
 
-	r := outageResult{queues: w.number("QUEUES"), tries: s.tries(toldAfter)}
+	// One try of each was under way before.
+	r := outageResult{queues: w.number("QUEUES"), tries: 1 + fit(toldAfter, s.retries)}
 	began, least := time.Now(), time.Duration(w.values["MINUTES"])*time.Minute/factor
 	look := func(ctx context.Context) error { return r.circuit.look(ctx, store) }
 	watch := w.During(ctx, func(ctx context.Context) error {
@@ -76,7 +73,7 @@ func outage(ctx context.Context, w *world) {
 	// A process that makes a probe notes it first.
 	r.calls, _ = sink.seen()
 	check.Must(errors.Join(watch(), look(ctx)))
-	r.intervals = s.intervals(time.Since(r.circuit.opened))
+	r.intervals = int64(fit(time.Since(r.circuit.opened), s.probes))
 	r.blockedAway = check.Get(w.blocked(ctx))
 	away, back := time.Since(began), time.Now()
 	w.Say("the sink is back after %.0fs", away.Seconds())
@@ -100,25 +97,6 @@ func outage(ctx context.Context, w *world) {
 	w.Row("blocked in the end", "%v, after %d tries since the sink is back", r.blocked, refused)
 	check.Must(err)
 	r.check(w)
-}
-
-// start starts the stack with this schedule's consumer, which delivers to a sink.
-func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) {
-	const arn = "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"
-	template := s.template(w, map[string]any{"kind": "lambda", "arn": arn})
-	w.Start(ctx, trial.Setup{Templates: []string{template}, Config: localstack.Config{
-		Env: map[string]string{"STREAMSORT_EVENT_BUS": "",
-			"ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.Serve(sink)},
-		Failed: func(string, string) {}, // what fails here fails on purpose
-	}})
-}
-
-// template writes the demo's, with this schedule's consumer for those of the demo.
-func (s schedule) template(w *world, sink map[string]any) string {
-	template := filepath.Join(w.Folder(), "streamsort.patch.json")
-	text := check.Get(s.patch("../../examples/demo/streamsort.patch.json", sink))
-	check.Must(os.WriteFile(template, text, 0o600))
-	return template
 }
 
 // outageResult is what was seen.

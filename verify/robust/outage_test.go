@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,43 +12,17 @@ import (
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
-	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// TestPatch: the template is there, and what it says of the consumer is within the bounds.
-func TestPatch(t *testing.T) {
-	folder := t.TempDir()
-	here := check.Get(os.Getwd())
-	base, err := filepath.Rel(folder,
-		filepath.Join(here, "..", "..", "examples", "demo", "streamsort.patch.json"))
-	check.OK(t, err)
-	s, sink := shortened(120),
-		map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:f"}
-	text, err := s.patch(base, sink)
-	file := filepath.Join(folder, "streamsort.patch.json")
-	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
-	}
-	if err == nil {
-		_, err = template.ReadFile(file)
-	}
-	check.OK(t, err)
-	settings := check.Get(json.Marshal(map[string]any{"consumers": []any{s.settings(sink)}}))
-	all, err := consumers.Read(settings, os.LookupEnv)
+// TestSchedule: what the template's consumer is replaced by is within the bounds.
+func TestSchedule(t *testing.T) {
+	all, err := consumers.Read([]byte(shortened(120).consumers("f")), os.LookupEnv)
 	check.That(t, err == nil && all[0].Reader.BlockAfter == 30*time.Second &&
 		len(all[0].Reader.Circuit.Probes) == 4 && all[0].HasSink(), "%+v, %v", all, err)
-}
-
-func TestIntervals(t *testing.T) {
-	s := schedule{probes: []time.Duration{time.Second, 3 * time.Second},
-		retries: []time.Duration{time.Second, 3 * time.Second}}
-	for in, want := range map[time.Duration]int{0: 1, time.Second: 2, 4 * time.Second: 3,
-		7 * time.Second: 4} {
-		check.Is(t, s.tries(in), want, in)
-	}
-	for open, want := range map[time.Duration]int64{0: 0, time.Second - 1: 0, time.Second: 1,
+	delays := []time.Duration{time.Second, 3 * time.Second}
+	for in, want := range map[time.Duration]int{0: 0, time.Second - 1: 0, time.Second: 1,
 		4 * time.Second: 2, 9 * time.Second: 3, 10 * time.Second: 4} {
-		check.Is(t, s.intervals(open), want, open)
+		check.Is(t, fit(in, delays), want, in)
 	}
 }
 

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/localstack"
 )
 
 // consumer is the name of the one with a schedule.
@@ -41,53 +46,36 @@ func (s schedule) String() string {
 		s.blockAfter, s.wakeRate)
 }
 
-// settings are the consumer's of a sink in consumers.json.
-func (s schedule) settings(sink map[string]any) map[string]any {
-	return map[string]any{
+// consumers is a consumers.json of the consumer, which delivers to a function of this name.
+func (s schedule) consumers(function string) string {
+	return string(check.Get(json.Marshal(map[string]any{"consumers": []any{map[string]any{
 		"name": consumer, "retries": texts(s.retries), "blockAfter": s.blockAfter.String(),
 		"circuit": map[string]any{"probes": texts(s.probes), "wakeRate": s.wakeRate},
-		"sink":    sink,
-	}
+		"sink": map[string]any{"kind": "lambda",
+			"arn": "arn:aws:lambda:us-east-1:000000000000:function:" + function},
+	}}})))
 }
 
 func texts(all []time.Duration) []string {
 	return strings.Fields(strings.Trim(fmt.Sprint(all), "[]"))
 }
 
-// patch is a template: that of the demo, with this consumer for those of the demo.
-func (s schedule) patch(base string, sink map[string]any) ([]byte, error) {
-	reader := map[string]any{"name": consumer, "circuit": map[string]any{"wakeRate": s.wakeRate}}
-	readers, err := json.Marshal(map[string]any{"consumers": []any{reader}})
-	if err != nil {
-		return nil, err
-	}
-	consumers, err := json.Marshal(map[string]any{"consumers": []any{s.settings(sink)}})
-	if err != nil {
-		return nil, err
-	}
-	replace := func(path string, value []byte) map[string]string {
-		return map[string]string{"op": "replace", "path": path, "value": string(value)}
-	}
-	return json.Marshal(map[string]any{"Base": base, "Patch": []any{
-		replace("/Resources/ProcessFunction/Metadata/streamsort:files/consumers.json", consumers),
-		replace("/Resources/SweepFunction/Properties/Environment/Variables/STREAMSORT_READERS", readers),
+// start starts the demo's stack with this schedule's consumer for those of the demo, which delivers
+// to a sink.
+func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) {
+	text := s.consumers("streamsort-receiver")
+	w.Start(ctx, trial.Setup{Templates: demoTemplates[:1], Config: localstack.Config{
+		Env: map[string]string{"STREAMSORT_EVENT_BUS": "",
+			"ProcessFunction." + consumers.TextVariable: text, "SweepFunction.STREAMSORT_READERS": text,
+			"ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.Serve(sink)},
+		Failed: func(string, string) {}, // what fails here fails on purpose
 	}})
 }
 
-// tries is how often a queue is tried in a time, one try included that was under way before.
-func (s schedule) tries(in time.Duration) int {
-	for n := 0; ; n++ {
-		if in -= request.RetryAfter(n+1, s.retries); in < 0 {
-			return n + 1
-		}
+// fit is how many of the delays there is time for, one after the other.
+func fit(in time.Duration, delays []time.Duration) (n int) {
+	for in -= request.RetryAfter(1, delays); in >= 0; in -= request.RetryAfter(n+1, delays) {
+		n++
 	}
-}
-
-// intervals is how many probes may be made in a time since the circuit opened.
-func (s schedule) intervals(open time.Duration) int64 {
-	for n := 0; ; n++ {
-		if open -= request.RetryAfter(n+1, s.probes); open < 0 {
-			return int64(n)
-		}
-	}
+	return n
 }

@@ -3,15 +3,23 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -175,4 +183,152 @@ func (r outageResult) check(w *world) {
 	case r.circuit.probes == 0:
 		w.Not("no probe was made")
 	}
+}
+
+// consumer is the name of the one with a schedule.
+const consumer = "away"
+
+// schedule is the consumer's default times, shortened, but to no less than may be set.
+type schedule struct {
+	retries, probes []time.Duration
+	blockAfter      time.Duration
+	wakeRate        int
+}
+
+func shortened(factor time.Duration) schedule {
+	return schedule{
+		retries: shorten(request.DefaultRetries, factor), probes: shorten(request.DefaultProbes, factor),
+		blockAfter: max(request.DefaultBlock/factor, request.MinBlock),
+		wakeRate:   min(request.DefaultWakeRate*int(factor), request.MaxWakeRate),
+	}
+}
+
+func shorten(all []time.Duration, factor time.Duration) []time.Duration {
+	short := make([]time.Duration, len(all))
+	for i, d := range all {
+		short[i] = max(d/factor, request.MinDelay)
+	}
+	return short
+}
+
+// String is the schedule as it is printed.
+func (s schedule) String() string {
+	return fmt.Sprintf("retries %v, probes %v, blockAfter %v, wakeRate %d", s.retries, s.probes,
+		s.blockAfter, s.wakeRate)
+}
+
+// consumers is a consumers.json of the consumer, which delivers to a function of this name.
+func (s schedule) consumers(function string) string {
+	return string(check.Get(json.Marshal(map[string]any{"consumers": []any{map[string]any{
+		"name": consumer, "retries": texts(s.retries), "blockAfter": s.blockAfter.String(),
+		"circuit": map[string]any{"probes": texts(s.probes), "wakeRate": s.wakeRate},
+		"sink": map[string]any{"kind": "lambda",
+			"arn": "arn:aws:lambda:us-east-1:000000000000:function:" + function},
+	}}})))
+}
+
+func texts(all []time.Duration) []string {
+	return strings.Fields(strings.Trim(fmt.Sprint(all), "[]"))
+}
+
+// start starts the demo's stack with this schedule's consumer for those of the demo, which delivers
+// to a sink.
+func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) {
+	text := s.consumers("streamsort-receiver")
+	w.Start(ctx, trial.Setup{Templates: demoTemplates[:1], Config: localstack.Config{
+		Env: map[string]string{"STREAMSORT_EVENT_BUS": "",
+			"ProcessFunction." + consumers.TextVariable: text, "SweepFunction.STREAMSORT_READERS": text,
+			"ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.Serve(sink)},
+		Failed: func(string, string) {}, // what fails here fails on purpose
+	}})
+}
+
+// fit is how many of the delays there is time for, one after the other.
+func fit(in time.Duration, delays []time.Duration) (n int) {
+	for in -= request.RetryAfter(1, delays); in >= 0; in -= request.RetryAfter(n+1, delays) {
+		n++
+	}
+	return n
+}
+
+// lambdaSink is a function that process calls: it answers as Lambda does.
+type lambdaSink struct {
+	watched *traffic.Watcher
+	// poison are messages that are not taken.
+	poison func(traffic.Place) bool
+
+	mu    sync.Mutex
+	away  bool
+	calls []time.Time // while it is away
+	// refused is how often the poisoned message was refused since the sink is back.
+	refused int
+}
+
+// document is what process calls a function with.
+type document struct {
+	Queue    string `json:"queue"`
+	TokenN   int64  `json:"tokenN"`
+	From     int64  `json:"from"`
+	To       int64  `json:"to"`
+	Messages []struct {
+		Seq  int64           `json:"seq"`
+		Body json.RawMessage `json:"body"`
+	} `json:"messages"`
+}
+
+// ServeHTTP implements [http.Handler]: Lambda's Invoke.
+func (s *lambdaSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	body, err := io.ReadAll(r.Body)
+	var d document
+	if err == nil {
+		err = json.Unmarshal(body, &d)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if problem := s.take(d, began); problem != "" {
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		_ = json.NewEncoder(w).Encode(map[string]string{"errorType": "Error", "errorMessage": problem})
+		return
+	}
+	_, _ = io.WriteString(w, "null")
+}
+
+// take takes a document, or says why not.
+func (s *lambdaSink) take(d document, at time.Time) (problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away {
+		s.calls = append(s.calls, at)
+		return "the database does not answer"
+	}
+	for seq := d.From + 1; seq <= d.To; seq++ {
+		if s.poison(traffic.At(d.Queue, seq)) {
+			s.refused++
+			return "the message cannot be read"
+		}
+	}
+	b := traffic.Batch{Queue: d.Queue, Token: d.TokenN, From: d.From, To: d.To}
+	for _, m := range d.Messages {
+		b.Messages = append(b.Messages, traffic.Logged{Seq: m.Seq, SHA256: traffic.Sum(m.Body)})
+	}
+	s.watched.Batch(b)
+	return ""
+}
+
+// isAway says whether it is away from now on.
+func (s *lambdaSink) isAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+// seen is when it was called while it was away, and how often it refused the poisoned message
+// since.
+func (s *lambdaSink) seen() (calledWhileAway []time.Time, refused int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]time.Time(nil), s.calls...), s.refused
 }

@@ -1,3 +1,12 @@
+// Package cost says what Streamsort costs on AWS, in dollars a month, beside SQS FIFO and the
+// algorithm of aws-stream-sort. `make cost` prints it; docs/reference/cost.md has its tables, and
+// says what is assumed.
+//
+// Call [Workload.Check] and [Workload.Bills]. Every figure is one of three kinds, and stands in a
+// file of its own: what AWS charges (prices.go), what an operation takes (units.go; tests measure
+// each by AWS's rules and fail when it has changed), and what nobody has measured on AWS
+// (assumed.go: times, sizes of log lines). A bill counts nothing twice and leaves out what is the
+// same for all: the consumer's own function, data transfer, the free tier.
 package cost
 
 import (
@@ -322,3 +331,53 @@ func (u Units) times(n float64) Units { return Units{u.Writes * n, u.Reads * n} 
 func (u Units) plus(o Units) Units    { return Units{u.Writes + o.Writes, u.Reads + o.Reads} }
 
 func clamp(value, least, most float64) float64 { return math.Min(math.Max(value, least), most) }
+
+// batch is how many messages of one queue come together. The first of those of a lingering producer
+// waits for all of the linger where its queue is alone; with others, whose requests it goes along
+// with, for three quarters of it at least: each queue has waited for half. TestLingerFigures of
+// pkg/producer pins both. What more comes while the request before is under way is left out.
+func (w Workload) batch() float64 {
+	if w.Linger == 0 {
+		return float64(w.Batch)
+	}
+	waits := w.Linger
+	if w.Queues > 1 {
+		waits *= 0.75
+	}
+	return math.Min(1+w.perQueue()*waits, maxBatch)
+}
+
+// batches are those of one queue, a second.
+func (w Workload) batches() float64 { return w.Rate / w.batch() }
+
+// requests are those of the producer, a second. One that lingers makes two in each linger at most,
+// with several queues each, or more where they would have more than 500 messages.
+func (w Workload) requests() float64 {
+	if w.Linger == 0 {
+		return w.batches()
+	}
+	return math.Max(math.Min(w.batches(), 2/w.Linger), w.Rate/maxBatch)
+}
+
+// Measured is what a million messages of a load cost with one consumer, in dollars.
+type Measured struct {
+	// Tables is for the units that it took; Total for all, without what there is once.
+	Tables, Total float64
+	// Expected is Total by the figures of this package, and not by what was measured.
+	Expected float64
+}
+
+// Measured prices the units that a message took, as the producer moves the cursor; together says
+// that batches were one item each. The workload has been checked but for its rate.
+func (w Workload) Measured(message Units, together bool) Measured {
+	f := w.sync()
+	if together && w.appendable() {
+		f = w.append()
+	}
+	b := w.delivered("", f)
+	millions := w.Messages() / million
+	m := Measured{Tables: message.dollars() * million,
+		Expected: (b.Total() - b.Fixed - w.sweep(f.moves).Quiet()) / millions}
+	m.Total = m.Expected - b.Requests/millions + m.Tables
+	return m
+}

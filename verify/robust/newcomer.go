@@ -3,15 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/dev/cdkcli"
@@ -54,12 +55,12 @@ func install(ctx context.Context, w *world) {
 		"GOBIN="+filepath.Join(dir, "bin"))...)
 	w.Later(n.stop)
 	w.stages(ctx, []stage{
-		{"a program on the library", n.library},
-		{"one with traces", n.traced},
+		{"a program on the library", n.program("library", "put 1: out are 1 to 3", "")},
+		{"one with traces", n.program("traced", "charged 1 time", "/pkg/dedup/dedupotel")},
 		{"the tutorial", n.tutorial},
 		{"the version", n.version},
-		{"a function in Python", n.python},
-		{"a function in Go", n.golang},
+		{"a function in Python", func(ctx context.Context) { n.own(ctx, "python", n.environ) }},
+		{"a function in Go", func(ctx context.Context) { n.own(ctx, "go", n.environ) }},
 		{"a function in Node, by a release's zips and without Go", n.node},
 		{"an app of the CDK, synthesised", n.synth},
 		{"the app on the local stack", n.app},
@@ -87,29 +88,21 @@ func (n *newcomer) streamsort(ctx context.Context, arguments ...string) string {
 	return check.Get(n.command(ctx, n.dir, filepath.Join(n.dir, "bin", "streamsort"), arguments...))
 }
 
-// library builds and runs a program on pkg/cursor.
-func (n *newcomer) library(ctx context.Context) {
-	n.program(ctx, "library", "put 1: out are 1 to 3", modproxy.Root)
-}
-
-// traced builds and runs a program on pkg/dedup/dedupotel, a module of its own.
-func (n *newcomer) traced(ctx context.Context) {
-	n.program(ctx, "traced", "charged 1 time", modproxy.Root+"/pkg/dedup/dedupotel")
-}
-
 // program makes a program of the user's in a module of its own, which requires the release of one
-// of this repository's, and runs it. Its last line has to be last.
-func (n *newcomer) program(ctx context.Context, name, last, requires string) {
-	folder := filepath.Join(n.dir, name)
-	from := filepath.Join(n.Root, "verify", "robust", "testdata", name)
-	check.Must(os.CopyFS(folder, os.DirFS(from)))
-	n.all(ctx, folder,
-		[]string{"go", "mod", "init", "example.com/" + name},
-		[]string{"go", "get", requires + "@" + n.release.Version},
-		[]string{"go", "mod", "tidy"},
-	)
-	if said := check.Get(n.command(ctx, folder, "go", "run", ".")); !strings.HasSuffix(said, last) {
-		check.Must(fmt.Errorf("it printed %q; want %q at the end", said, last))
+// of this repository's, by its folder, and runs it. Its last line has to be last.
+func (n *newcomer) program(name, last, requires string) func(context.Context) {
+	return func(ctx context.Context) {
+		folder := filepath.Join(n.dir, name)
+		from := filepath.Join(n.Root, "verify", "robust", "testdata", name)
+		check.Must(os.CopyFS(folder, os.DirFS(from)))
+		n.all(ctx, folder,
+			[]string{"go", "mod", "init", "example.com/" + name},
+			[]string{"go", "get", modproxy.Root + requires + "@" + n.release.Version},
+			[]string{"go", "mod", "tidy"},
+		)
+		if said := check.Get(n.command(ctx, folder, "go", "run", ".")); !strings.HasSuffix(said, last) {
+			check.Must(fmt.Errorf("it printed %q; want %q at the end", said, last))
+		}
 	}
 }
 
@@ -151,14 +144,7 @@ func (n *newcomer) template() string {
 	return filepath.Join(n.dir, "app", "cdk.out", "Shop.template.json")
 }
 
-// python has the command line write a consumer in Python, which runs behind the stack. Its
-// functions and a server are there since the tutorial.
-func (n *newcomer) python(ctx context.Context) { n.own(ctx, "python", n.environ) }
-
-// golang does it in Go.
-func (n *newcomer) golang(ctx context.Context) { n.own(ctx, "go", n.environ) }
-
-// node does it in Node, and has no Go toolchain: the functions are a release's zips.
+// node has a function in Node, and no Go toolchain: the stack's functions are a release's zips.
 func (n *newcomer) node(ctx context.Context) {
 	folder := n.zipFunctions()
 	tools := filepath.Join(n.dir, "tools") // all that there is on the PATH
@@ -283,36 +269,26 @@ func (n *newcomer) put(ctx context.Context) {
 // tail has the command line print the queue.
 func (n *newcomer) tail(ctx context.Context) {
 	said := n.streamsort(ctx, "tail", newcomerQueue, "--url", n.url, "-o", "json")
-	var seqs []int
-	for line := range strings.SplitSeq(said, "\n") {
-		var m struct{ Seq int }
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			check.Must(fmt.Errorf("tail prints %q: %w", line, err))
-		}
-		seqs = append(seqs, m.Seq)
-	}
-	eachOnce(seqs)
+	eachOnce(seqsIn(said, `(?m)^\{.*"seq":(\d+)[,}]`))
 }
 
 // booked waits until the function in Go has all messages, as its log says.
 func (n *newcomer) booked(ctx context.Context) {
-	var seqs []int
+	var seqs []string
 	check.Must(n.wait(newcomerMessages, "messages are booked").Until(ctx,
 		func(ctx context.Context) (int, string, error) {
-			seqs = nil
-			for _, line := range n.log(ctx, "books") {
-				if strings.Contains(line, "booked") {
-					var seq int
-					_, at, _ := strings.Cut(line, "seq=")
-					if _, err := fmt.Sscan(at, &seq); err != nil {
-						return 0, "", fmt.Errorf("%s: %w", line, err)
-					}
-					seqs = append(seqs, seq)
-				}
-			}
+			seqs = seqsIn(strings.Join(n.log(ctx, "books"), "\n"), `booked.* seq=(\d+)`)
 			return len(seqs), "", nil
 		}))
 	eachOnce(seqs)
+}
+
+// seqsIn are the seqs that a pattern finds in what was printed.
+func seqsIn(said, pattern string) (seqs []string) {
+	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(said, -1) {
+		seqs = append(seqs, found[1])
+	}
+	return seqs
 }
 
 // log returns the lines that a function has logged.
@@ -322,10 +298,10 @@ func (n *newcomer) log(ctx context.Context, function string) []string {
 }
 
 // eachOnce ends the scenario where these are not all messages in their order, each once.
-func eachOnce(seqs []int) {
-	var want []int
+func eachOnce(seqs []string) {
+	var want []string
 	for seq := range newcomerMessages {
-		want = append(want, seq+1)
+		want = append(want, strconv.Itoa(seq+1))
 	}
 	if !slices.Equal(seqs, want) {
 		check.Must(fmt.Errorf("seqs %v; want 1 to %d, each once", seqs, newcomerMessages))

@@ -51,7 +51,7 @@ var screens = []screen{
 
 // TestPage does in a browser what people do with the page.
 func TestPage(t *testing.T) {
-	s := startStack(t, "")
+	s := startStack(t, nil)
 	s.fill()
 	first := startBrowser(t)
 	for _, one := range []struct {
@@ -282,7 +282,7 @@ func namesOfOthers(tb *tab, s *stack) {
 		message := check.Get(json.Marshal(map[string]any{
 			"queue": queue, "seq": seq, "id": fmt.Sprint("m", seq, forged), "attributes": map[string]string{"a" + forged: "v" + forged}, "body": seq,
 		}))
-		results := check.Get(s.api.Put(s.t.Context(), []json.RawMessage{message}))
+		results := check.Get(s.Sender.Client.Put(s.t.Context(), []json.RawMessage{message}))
 		check.Need(s.t, results[0].Status == http.StatusOK, "%+v", results)
 	}
 	address := url.Values{"queue": {queue}}.Encode()

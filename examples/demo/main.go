@@ -7,11 +7,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"slices"
@@ -34,22 +33,17 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := show(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1)
-	}
-}
-
-// show runs the demo.
-func show(ctx context.Context) error {
 	options, err := fromEnvironment()
 	if err == nil && options.input == "" {
 		err = check.Try(func() { story(ctx, os.Stdout) })
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = run(ctx, options, os.Stdout)
 	}
-	return run(ctx, options, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
 }
 
 // options say how the demo runs.
@@ -89,19 +83,18 @@ const patience = 3 * time.Minute
 
 // run runs the demo. The error says what was lost, repeated or out of order.
 func run(ctx context.Context, o options, out io.Writer) error {
-	messages, err := o.messages()
-	if err != nil {
-		return err
-	}
 	w, err := trial.New(out)
 	if err != nil {
 		return err
 	}
 	defer w.End()
-	if err = check.Try(func() { o.send(ctx, w, messages) }); err == nil && o.stay {
-		err = stay(ctx, w.Stack, out)
-	}
-	return err
+	return check.Try(func() {
+		messages := check.Get(o.messages())
+		o.send(ctx, w, messages)
+		if o.stay {
+			stay(ctx, w)
+		}
+	})
 }
 
 // send starts the stack's template with those of the consumers on it, sends the messages, and
@@ -201,29 +194,17 @@ func (o options) summarise(w *trial.World, cost meter.Count) {
 }
 
 // stay serves the live page of the stack, until it is interrupted.
-func stay(ctx context.Context, stack *localstack.Stack, out io.Writer) error {
-	page, err := ui.New(ui.Options{URL: stack.URL(), Operate: true})
-	if err != nil {
-		return err
+func stay(ctx context.Context, w *trial.World) {
+	page := check.Get(ui.New(ui.Options{URL: w.Stack.URL(), Operate: true}))
+	server := httptest.NewUnstartedServer(page)
+	if listener, err := net.Listen("tcp", "127.0.0.1:4001"); err == nil { // else another page is there
+		_ = server.Listener.Close()
+		server.Listener = listener
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:4001")
-	if err != nil {
-		listener, err = net.Listen("tcp", "127.0.0.1:0") // another page is there
-	}
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context {
-			return ctx
-		}}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	fmt.Fprintf(out, "==> the stack stays at %s, and its live page at http://%s; interrupt to end\n",
-		stack.URL(), listener.Addr())
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	server.Start()
+	w.Later(func() { server.CloseClientConnections(); server.Close(); page.Close() })
+	w.Say("the stack stays at %s, and its live page at %s; interrupt to end", w.Stack.URL(), server.URL)
+	<-ctx.Done()
 }
 
 func (o options) messages() ([]traffic.Message, error) {

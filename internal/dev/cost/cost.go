@@ -51,29 +51,22 @@ const maxRate, maxBatch, maxQueues, maxWindow, minLinger, maxLinger = 1_000_000,
 // Check reports each field that is out of its bounds, and a rate that so few queues cannot take.
 func (w Workload) Check() error {
 	var errs []error
-	if !(w.Rate > 0 && w.Rate <= maxRate) {
-		errs = append(errs, fmt.Errorf("rate is %g; write messages a second, above 0 and up to %d",
-			w.Rate, maxRate))
+	must := func(holds bool, format string, arguments ...any) {
+		if !holds {
+			errs = append(errs, fmt.Errorf(format, arguments...))
+		}
 	}
-	if w.Batch < 1 || w.Batch > maxBatch {
-		errs = append(errs, fmt.Errorf("batch is %d; write how many messages a request has, 1 to %d",
-			w.Batch, maxBatch))
-	}
-	if w.Queues < 1 || w.Queues > maxQueues {
-		errs = append(errs, fmt.Errorf("queues is %d; write how many queues share the rate, 1 to %d",
-			w.Queues, maxQueues))
-	}
-	if !(w.Window >= 0 && w.Window <= maxWindow) {
-		errs = append(errs, fmt.Errorf("window is %gs; write 0s to %ds", w.Window, maxWindow))
-	}
-	switch {
-	case w.Linger != 0 && !(w.Linger >= minLinger && w.Linger <= maxLinger):
-		errs = append(errs, fmt.Errorf("linger is %gs; write 1ms to %ds", w.Linger, maxLinger))
-	case w.Linger != 0 && w.Batch != 1:
-		errs = append(errs,
-			fmt.Errorf("linger is %gs and batch %d; write batch 1: the producer makes the batches",
-				w.Linger, w.Batch))
-	}
+	must(w.Rate > 0 && w.Rate <= maxRate,
+		"rate is %g; write messages a second, above 0 and up to %d", w.Rate, maxRate)
+	must(w.Batch >= 1 && w.Batch <= maxBatch,
+		"batch is %d; write how many messages a request has, 1 to %d", w.Batch, maxBatch)
+	must(w.Queues >= 1 && w.Queues <= maxQueues,
+		"queues is %d; write how many queues share the rate, 1 to %d", w.Queues, maxQueues)
+	must(w.Window >= 0 && w.Window <= maxWindow, "window is %gs; write 0s to %ds", w.Window, maxWindow)
+	lingers := w.Linger >= minLinger && w.Linger <= maxLinger
+	must(w.Linger == 0 || lingers, "linger is %gs; write 1ms to %ds", w.Linger, maxLinger)
+	must(!lingers || w.Batch == 1,
+		"linger is %gs and batch %d; write batch 1: the producer makes the batches", w.Linger, w.Batch)
 	errs = append(errs, w.Disorder.check())
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -203,7 +203,8 @@ func stay(ctx context.Context, w *trial.World) {
 	}
 	server.Start()
 	w.Later(func() { server.CloseClientConnections(); server.Close(); page.Close() })
-	w.Say("the stack stays at %s, and its live page at %s; interrupt to end", w.Stack.URL(), server.URL)
+	w.Say("the stack stays at %s, and its live page at %s; interrupt to end", w.Stack.URL(),
+		server.URL)
 	<-ctx.Done()
 }
 

@@ -108,7 +108,8 @@ func (s *stack) put(queue string, seq int64, body string) {
 func (s *stack) post(path, document string) (edges []string) {
 	s.t.Helper()
 	var answer struct{ Edges []string }
-	check.OK(s.t, s.Sender.Client.Call(s.t.Context(), http.MethodPost, path, nil, []byte(document), &answer))
+	check.OK(s.t,
+		s.Sender.Client.Call(s.t.Context(), http.MethodPost, path, nil, []byte(document), &answer))
 	return answer.Edges
 }
 

@@ -148,7 +148,8 @@ func (t *treeLog) see(logged localstack.Line) {
 	var said string
 	switch l.Message {
 	case "step":
-		said = fmt.Sprintf("%-18s %2d started, %2d ended   n = %s", l.Kind+" "+l.Name, l.Edges, l.Ended, l.N)
+		said = fmt.Sprintf("%-18s %2d started, %2d ended   n = %s", l.Kind+" "+l.Name, l.Edges,
+			l.Ended, l.N)
 	case "failed":
 		said = fmt.Sprintf("%-18s FAILS, attempt %d", "word "+l.Name, l.Attempt)
 	case "end":

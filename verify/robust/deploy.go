@@ -161,12 +161,12 @@ func (t *deployment) start(ctx context.Context) {
 func (t *deployment) drain(ctx context.Context) {
 	wait := t.wait(t.watcher.Due(), "messages are out")
 	wait.Sweep = func(ctx context.Context) error {
-		_, err := t.invoke(ctx, "SweepFunctionName", `{}`)
-		return err
+		t.invoke(ctx, "SweepFunctionName", `{}`)
+		return nil
 	}
 	check.Must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
-		err := t.readLog(ctx)
-		return t.watcher.State().Messages, "", err
+		t.readLog(ctx)
+		return t.watcher.State().Messages, "", nil
 	}))
 	messages, queues := t.Account.Count()
 	t.Row("in", "%d messages to %d queues", messages, queues)
@@ -174,7 +174,7 @@ func (t *deployment) drain(ctx context.Context) {
 }
 
 // log returns the lines that a function has logged.
-func (t *deployment) log(ctx context.Context, function string) (lines []string, err error) {
+func (t *deployment) log(ctx context.Context, function string) (lines []string) {
 	input := map[string]string{"logGroupName": "/aws/lambda/" + function}
 	for {
 		var page struct {
@@ -183,35 +183,33 @@ func (t *deployment) log(ctx context.Context, function string) (lines []string, 
 		}
 		err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", input, &page)
 		if ministack.NoResource(err) {
-			return nil, nil // Lambda makes the group with the first line
+			return nil // Lambda makes the group with the first line
 		}
+		check.Must(err)
 		for _, e := range page.Events {
 			lines = append(lines, e.Message)
 		}
-		if input["nextToken"] = page.NextToken; err != nil || page.NextToken == "" {
-			return lines, err
+		if input["nextToken"] = page.NextToken; page.NextToken == "" {
+			return lines
 		}
 	}
 }
 
 // readLog hands the lines of the consumer's log that are new to the watcher, in the order in which
 // they were written: a line begins with its time.
-func (t *deployment) readLog(ctx context.Context) error {
-	lines, err := t.log(ctx, "streamsort-receiver")
-	slices.Sort(lines)
-	for _, line := range lines {
+func (t *deployment) readLog(ctx context.Context) {
+	for _, line := range slices.Sorted(slices.Values(t.log(ctx, "streamsort-receiver"))) {
 		if !t.seen[line] {
 			t.seen[line] = true
 			t.watcher.Line(line)
 		}
 	}
-	return err
 }
 
 // operate asks the delivery function what an operator would, directly.
 func (t *deployment) operate(ctx context.Context) {
 	queue := t.messages[0].Queue
-	c := check.Get(t.standing(ctx, queue))
+	c := t.standing(ctx, queue)
 	if c.Lag != "0" {
 		check.Must(fmt.Errorf("queue %s: %+v", queue, c))
 	}
@@ -225,14 +223,11 @@ type standing struct {
 }
 
 // standing asks how far the consumer of a queue is: nowhere before its first message.
-func (t *deployment) standing(ctx context.Context, queue string) (standing, error) {
+func (t *deployment) standing(ctx context.Context, queue string) standing {
 	var status struct{ Consumers [1]standing }
-	answer, err := t.invoke(ctx, "DeliveryFunctionName",
-		fmt.Sprintf(`{"operation":"status","queue":%q}`, queue))
-	if err == nil {
-		err = json.Unmarshal(answer, &status)
-	}
-	return status.Consumers[0], err
+	check.Must(json.Unmarshal(t.invoke(ctx, "DeliveryFunctionName",
+		fmt.Sprintf(`{"operation":"status","queue":%q}`, queue)), &status))
+	return status.Consumers[0]
 }
 
 // shopMessages is how many messages go through the user's own stack.
@@ -248,25 +243,23 @@ func (t *deployment) shop(ctx context.Context) {
 	check.Must(t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
 		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c",
 		"binaries="+filepath.Join(t.built, "shop-dist")))
-	outputs := check.Get(t.deployStack(ctx, assembly, "Shop"))
-	orders := door{put: t.client(outputs["OrdersUrl"], "execute-api").Put}
+	outputs := t.deployStack(ctx, assembly, "Shop")
+	orders := door{name: "Shop", put: t.client(outputs["OrdersUrl"], "execute-api").Put}
 	for seq := shopMessages; seq > 0; seq-- {
 		document := fmt.Appendf(nil, `{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq)
-		check.Must(t.send(ctx, orders, []traffic.Message{{Document: document}}))
+		t.send(ctx, orders, []traffic.Message{{Document: document}})
 	}
 	check.Must(t.wait(shopMessages, "messages are booked").Until(ctx,
 		func(ctx context.Context) (int, string, error) {
-			booked, err := t.booked(ctx, outputs["BooksName"])
-			return booked, "", err
+			return t.booked(ctx, outputs["BooksName"]), "", nil
 		}))
 	t.Print("%d messages, backwards, came to its function in order", shopMessages)
 	check.Must(t.runCDK(ctx, "", "destroy", "--force", "--app", assembly))
 }
 
 // booked is how many messages the shop's function has logged. They must be in order.
-func (t *deployment) booked(ctx context.Context, function string) (last int, err error) {
-	lines, err := t.log(ctx, function)
-	for _, text := range lines {
+func (t *deployment) booked(ctx context.Context, function string) (last int) {
+	for _, text := range t.log(ctx, function) {
 		var line struct {
 			Message string
 			Seq     int
@@ -276,8 +269,8 @@ func (t *deployment) booked(ctx context.Context, function string) (last int, err
 			continue
 		}
 		if last++; line.Seq != last {
-			return 0, fmt.Errorf("message %d came as number %d", line.Seq, last)
+			check.Must(fmt.Errorf("message %d came as number %d", line.Seq, last))
 		}
 	}
-	return last, err
+	return last
 }

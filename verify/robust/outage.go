@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/consumers"
@@ -62,7 +63,8 @@ func outage(ctx context.Context, w *world) {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
 	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned),
-		poison: isPoison, away: true}
+		poison: isPoison}
+	sink.away.Store(true)
 	s.start(ctx, w, sink)
 	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.Direct}))
 	store := delivery.NewDynamo(db,
@@ -85,7 +87,7 @@ func outage(ctx context.Context, w *world) {
 	r.blockedAway = check.Get(w.blocked(ctx))
 	away, back := time.Since(began), time.Now()
 	w.Say("the sink is back after %.0fs", away.Seconds())
-	sink.isAway(false)
+	sink.away.Store(false)
 	err := w.Drain(ctx, outagePatience, func(ctx context.Context) (left string, err error) {
 		r.caughtUp = cmp.Or(r.caughtUp, time.Since(back))
 		if r.blocked, err = w.blocked(ctx); err == nil && !slices.Contains(r.blocked, outagePoison) {
@@ -257,8 +259,8 @@ type lambdaSink struct {
 	// poison are messages that are not taken.
 	poison func(traffic.Place) bool
 
+	away  atomic.Bool
 	mu    sync.Mutex
-	away  bool
 	calls []time.Time // while it is away
 	// refused is how often the poisoned message was refused since the sink is back.
 	refused int
@@ -300,7 +302,7 @@ func (s *lambdaSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *lambdaSink) take(d document, at time.Time) (problem string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away {
+	if s.away.Load() {
 		s.calls = append(s.calls, at)
 		return "the database does not answer"
 	}
@@ -316,13 +318,6 @@ func (s *lambdaSink) take(d document, at time.Time) (problem string) {
 	}
 	s.watched.Batch(b)
 	return ""
-}
-
-// isAway says whether it is away from now on.
-func (s *lambdaSink) isAway(away bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.away = away
 }
 
 // seen is when it was called while it was away, and how often it refused the poisoned message

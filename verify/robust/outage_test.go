@@ -34,7 +34,8 @@ func TestLambdaSink(t *testing.T) {
 		w.Account.Note(m)
 	}
 	s := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned),
-		poison: isPoison, away: true}
+		poison: isPoison}
+	s.away.Store(true)
 	call := func(queue, text string) (failed bool) {
 		answer := httptest.NewRecorder()
 		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/",
@@ -44,7 +45,7 @@ func TestLambdaSink(t *testing.T) {
 	calls := func() int { calls, _ := s.seen(); return len(calls) }
 	const first = `"from":0,"to":1,"messages":[{"seq":1,"body":{"queue":0,"n":1}}]`
 	check.That(t, call("shop/0", first) && calls() == 1, "it took something while it was away")
-	s.isAway(false)
+	s.away.Store(false)
 	check.That(t, !call("shop/0", first), "it took nothing when it was back")
 	state := s.watched.State()
 	check.That(t, state.Messages == 1 && state.Violations == 0, "%+v: %q", state, s.watched.Report())

@@ -35,10 +35,10 @@ func TestSettings(t *testing.T) {
 	}
 	set := map[string]string{"TIME": "30s", "SHORT": "1"}
 	get := func(name string) string { return set[name] }
-	chosen, got, err := choose([]string{"load", "wordcount"}, get)
+	chosen, err := choose([]string{"load", "wordcount"}, get)
 	want := values{"TIME": 30e9, "RATE": 100, "QUEUES": 20, "BATCH": 1, "DISORDER": 0, "TOGETHER": 0}
-	check.That(t, err == nil && len(chosen) == 2 && maps.Equal(got[0], want) &&
-		got[0].String() == "BATCH=1 DISORDER=0 QUEUES=20 RATE=100 TIME=30s TOGETHER=0", "%v, %v", got,
+	check.That(t, err == nil && len(chosen) == 2 && maps.Equal(chosen[0].values, want) &&
+		want.String() == "BATCH=1 DISORDER=0 QUEUES=20 RATE=100 TIME=30s TOGETHER=0", "%+v, %v", chosen,
 		err)
 	for _, c := range []struct{ names, name, value, says string }{
 		{"load", "TIME", "1ms", "TIME=1ms must be from 1s to 24h0m0s"},
@@ -49,12 +49,10 @@ func TestSettings(t *testing.T) {
 		{"nothing", "", "", `scenario "nothing" must be one of soak, load`},
 	} {
 		set = map[string]string{c.name: c.value}
-		_, _, err := choose(strings.Fields(c.names), get)
-		check.Says(t, err, c.says, c)
+		check.Says(t, check.Err(choose(strings.Fields(c.names), get)), c.says, c)
 	}
 	set = map[string]string{"SEED": "7", "SUITE": "log"}
-	_, got = check.Get2(choose([]string{"sim"}, get))
-	check.Is(t, len(got[0]), 0, got)
+	check.Is(t, len(check.Get(choose([]string{"sim"}, get))[0].values), 0)
 	var out bytes.Buffer
 	err = run(t.Context(), nil, get, &out)
 	check.That(t, err == nil && strings.Count(out.String(), "\n") == 2*len(scenarios), "%v: %s", err,
@@ -91,13 +89,13 @@ func TestInBase64(t *testing.T) {
 func TestMust(t *testing.T) {
 	var folder string
 	ended := false
-	s := scenario{name: "one", run: func(ctx context.Context, w *world) {
+	s := choice{scenario: scenario{name: "one", run: func(ctx context.Context, w *world) {
 		folder = w.Folder()
 		w.During(ctx, func(ctx context.Context) error { <-ctx.Done(); ended = true; return nil })
 		w.stages(ctx, []stage{{"a stage", func(context.Context) { check.Must(errors.New("its error")) }}})
 		t.Error("it goes on")
-	}}
-	err := s.play(t.Context(), values{}, t.Output())
+	}}}
+	err := s.play(t.Context(), t.Output())
 	check.Need(t, err != nil, "no error")
 	check.Has(t, err.Error(), "a stage: its error")
 	_, left := os.Stat(folder)

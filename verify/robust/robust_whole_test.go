@@ -100,7 +100,7 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 	for !reader.empty(since) {
 		check.OK(t, reader.once(t.Context()))
 	}
-	check.That(t, times == 1 && reader.redelivered() == 1, "%d %d", times, reader.redelivered())
+	check.That(t, times == 1 && reader.again.Load() == 1, "%d %d", times, reader.again.Load())
 }
 
 // TestQueueReaderEnds: a message that cannot be read, and a queue that is not there, end it.

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,9 +29,8 @@ type queueReader struct {
 	take   func(types.Message) error
 	taken  map[string]bool // by SQS's id
 
-	mu      sync.Mutex
-	again   int       // messages that were delivered before
-	emptyAt time.Time // when the last receive began, if it found nothing
+	again   atomic.Int64 // messages that SQS delivered more than once
+	emptyAt atomic.Int64 // when the last receive began, in nanoseconds, if it found nothing
 }
 
 // newQueueReader reads the queue at a URL, which also tells where SQS is.
@@ -74,15 +73,11 @@ func (r *queueReader) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	r.emptyAt = time.Time{}
 	if len(out.Messages) == 0 {
-		r.emptyAt = began
-	}
-	r.mu.Unlock()
-	if len(out.Messages) == 0 {
+		r.emptyAt.Store(began.UnixNano())
 		return nil
 	}
+	r.emptyAt.Store(0)
 	done := make([]types.DeleteMessageBatchRequestEntry, len(out.Messages))
 	for i, m := range out.Messages {
 		if err := r.takeOnce(m); err != nil {
@@ -99,9 +94,7 @@ func (r *queueReader) once(ctx context.Context) error {
 
 func (r *queueReader) takeOnce(m types.Message) error {
 	if m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)] != "1" {
-		r.mu.Lock()
-		r.again++
-		r.mu.Unlock()
+		r.again.Add(1)
 	}
 	id := aws.ToString(m.MessageId)
 	if r.taken[id] {
@@ -109,13 +102,6 @@ func (r *queueReader) takeOnce(m types.Message) error {
 	}
 	r.taken[id] = true
 	return r.take(m)
-}
-
-// redelivered is how many messages SQS delivered more than once.
-func (r *queueReader) redelivered() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.again
 }
 
 // holds says how many messages the queue holds and has in flight.
@@ -133,11 +119,7 @@ func (r *queueReader) holds(ctx context.Context) string {
 }
 
 // empty reports whether nothing that was there at a time is left.
-func (r *queueReader) empty(since time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.emptyAt.After(since)
-}
+func (r *queueReader) empty(since time.Time) bool { return r.emptyAt.Load() > since.UnixNano() }
 
 // taking has a watcher take the messages of a queue, as they are read.
 func taking(

@@ -25,7 +25,7 @@ import (
 func TestEndpointConsumers(t *testing.T) {
 	written := check.Get(os.ReadFile("hooks/consumers.json"))
 	want := check.Get(consumers.Read(written, os.LookupEnv))
-	text := check.Get(endpointConsumers("http://127.0.0.1:1234", "3s"))
+	text := endpointConsumers("http://127.0.0.1:1234", "3s")
 	all, err := consumers.Read([]byte(text), os.LookupEnv)
 	check.That(t, err == nil && all[0].HasSink() && all[0].Reader.Apart &&
 		reflect.DeepEqual(all[0].Reader, want[0].Reader), "%+v, %v", all, err)

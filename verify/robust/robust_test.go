@@ -20,7 +20,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
-	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // TestSettings: each scenario's are within their bounds in both forms, and what is wrong is named.
@@ -57,32 +56,6 @@ func TestSettings(t *testing.T) {
 	err = run(t.Context(), nil, get, &out)
 	check.That(t, err == nil && strings.Count(out.String(), "\n") == 2*len(scenarios), "%v: %s", err,
 		&out)
-}
-
-// TestTemplatesAreThere: the scenarios themselves are whole tests, and run in make check.
-func TestTemplatesAreThere(t *testing.T) {
-	for _, file := range []string{"soak/streamsort.patch.json", "soak/sinks.template.json",
-		"hooks/streamsort.patch.json"} {
-		_, err := template.ReadFile(file)
-		check.That(t, err == nil, "%v", err)
-	}
-}
-
-// A body comes out of its other form byte for byte, and the rest stays.
-func TestInBase64(t *testing.T) {
-	for _, body := range []string{`{"a": 1,"b":"<é>"}`, `null`, `"x"`, `1e3`} {
-		a := check.Get(traffic.NewMessage([]byte(`{"queue":"q","seq":7,"id":"i","body":` + body + `}`)))
-		check.OK(t, inBase64(&a))
-		var m struct {
-			Queue, ID  string
-			Seq        int64
-			Body       json.RawMessage
-			BodyBase64 []byte
-		}
-		check.OK(t, json.Unmarshal(a.Document, &m))
-		check.That(t, string(m.BodyBase64) == body && m.Body == nil && m.Queue == "q" && m.ID == "i" &&
-			m.Seq == 7, "%s became %s", body, a.Document)
-	}
 }
 
 // TestMust: an error ends the scenario with the stage's name before it, and all that was started.

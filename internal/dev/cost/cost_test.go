@@ -77,6 +77,12 @@ func TestAMillionQueues(t *testing.T) {
 	check.That(t, quiet <= 25, "$%.2f a month, want 25 at most", quiet)
 }
 
+// TestLinger: the requests that take so many bound it.
+func TestLinger(t *testing.T) {
+	w := Workload{Rate: 100_000, Batch: 1, Disorder: InOrder, Queues: 1000, Linger: 1}
+	check.That(t, w.requests() == 200 && w.batch() == 76, "%g %g", w.requests(), w.batch())
+}
+
 func TestAt(t *testing.T) {
 	measured := Producer[Window8]
 	for size, want := range map[float64]Units{
@@ -92,6 +98,7 @@ func TestAt(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	const aQueue = "a queue takes 1000 messages a second at most, so write queues 2 or more"
 	good := Workload{Rate: 100, Batch: 25, Disorder: Window8, Queues: 10}
 	for _, c := range []struct {
 		spoil func(*Workload)
@@ -105,6 +112,12 @@ func TestCheck(t *testing.T) {
 		{func(w *Workload) { w.Disorder = "4" }, `disorder is "4"; write one of 0, 8, 32, reverse, random`},
 		{func(w *Workload) { w.Queues = 0 }, "queues is 0; write how many queues share the rate"},
 		{func(w *Workload) { w.Rate, w.Queues = 5500, 5 }, "write queues 6 or more"},
+		{func(w *Workload) { *w = Workload{Rate: 1001, Batch: 1, Disorder: InOrder, Queues: 1} }, aQueue},
+		{func(w *Workload) { *w = Workload{Rate: 1001, Batch: 25, Disorder: Window8, Queues: 1} }, aQueue},
+		{func(w *Workload) { *w = Workload{Rate: 1001, Batch: 25, Disorder: InOrder, Keyed: true, Queues: 1} }, aQueue},
+		{func(w *Workload) { w.Linger, w.Batch = 0.0001, 1 }, "write 1ms to 60s"},
+		{func(w *Workload) { w.Linger, w.Batch = 61, 1 }, "write 1ms to 60s"},
+		{func(w *Workload) { w.Linger = 1 }, "write batch 1"},
 	} {
 		w := good
 		c.spoil(&w)
@@ -231,20 +244,6 @@ func TestCallLine(t *testing.T) {
 	check.Is(t, out.Len()-1+26, callLine, &out)
 }
 
-// TestLingerIsBounded: by the requests that take so many, and by what can be asked for.
-func TestLingerIsBounded(t *testing.T) {
-	w := Workload{Rate: 100_000, Batch: 1, Disorder: InOrder, Queues: 1000, Linger: 1}
-	check.That(t, w.requests() == 200 && w.batch() == 76, "%g %g", w.requests(), w.batch())
-	for linger, want := range map[float64]string{0.0001: "write 1ms to 60s", 61: "write 1ms to 60s"} {
-		w.Linger = linger
-		err := w.Check()
-		check.That(t, err != nil && strings.Contains(err.Error(), want), "%g: %v", linger, err)
-	}
-	w.Linger, w.Batch = 1, 2
-	err := w.Check()
-	check.That(t, err != nil && strings.Contains(err.Error(), "write batch 1"), "%v", err)
-}
-
 // TestThePagesAreWhatIsCounted holds the tables of docs/reference/cost.md and the README's to the
 // bills.
 func TestThePagesAreWhatIsCounted(t *testing.T) {
@@ -267,17 +266,6 @@ func TestOneQueue(t *testing.T) {
 		if err := w.Check(); err == nil ||
 			!strings.Contains(err.Error(), "that are one item, so write queues 2 or more") {
 			t.Errorf("batches of %d, %g a second: error %v", batch, w.Rate, err)
-		}
-	}
-	for _, w := range []Workload{
-		{Rate: 1001, Batch: 1, Disorder: InOrder, Queues: 1},
-		{Rate: 1001, Batch: 25, Disorder: Window8, Queues: 1},
-		{Rate: 1001, Batch: 25, Disorder: InOrder, Keyed: true, Queues: 1},
-	} {
-		if err := w.Check(); err == nil ||
-			!strings.Contains(err.Error(),
-				"a queue takes 1000 messages a second at most, so write queues 2 or more") {
-			t.Errorf("%+v: error %v", w, err)
 		}
 	}
 }

@@ -212,7 +212,7 @@ func (o options) messages() ([]traffic.Message, error) {
 	if o.input != "" {
 		return traffic.Read(o.input)
 	}
-	return traffic.Generate(o.count)
+	return traffic.Generate(o.count, ""), nil
 }
 
 // How the messages are sent.

@@ -82,7 +82,7 @@ func (t *deployment) read(input string) {
 		input = real
 	}
 	if input == "" {
-		t.expect(check.Get(traffic.Generate(600)), 3)
+		t.expect(traffic.Generate(600, ""), 3)
 	} else {
 		t.expect(check.Get(traffic.Read(input)), 3)
 	}

@@ -145,22 +145,12 @@ func (r *release) send(ctx context.Context) {
 	if own := r.outputs["PutUrl"]; own != "" {
 		address, service = r.functionURL(own), "lambda"
 	}
-	r.generate(service + "/")
+	r.expect(traffic.Generate(releasedMessages, service+"/"), 0)
 	c := r.client(address, service)
 	for batch := range slices.Chunk(r.messages, batchSize) {
 		r.deployment.send(ctx, door{service, address, c.Put}, batch)
 	}
 	r.drain(ctx)
-}
-
-// generate makes messages up for queues with names that begin so, and who watches them come out.
-func (r *release) generate(begins string) {
-	messages := check.Get(traffic.Generate(releasedMessages))
-	for i, m := range messages {
-		document := bytes.Replace(m.Document, []byte(`"queue":"`), []byte(`"queue":"`+begins), 1)
-		messages[i] = check.Get(traffic.NewMessage(document))
-	}
-	r.expect(messages, 0)
 }
 
 // update changes the stack to the next release, with other parameters; those that are not named

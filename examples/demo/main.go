@@ -89,7 +89,10 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	defer w.End()
 	return check.Try(func() {
-		messages := check.Get(o.messages())
+		messages := traffic.Generate(o.count, "")
+		if o.input != "" {
+			messages = check.Get(traffic.Read(o.input))
+		}
 		o.send(ctx, w, messages)
 		if o.stay {
 			stay(ctx, w)
@@ -113,7 +116,11 @@ func (o options) send(ctx context.Context, w *trial.World, messages []traffic.Me
 	due, gaps := traffic.Due(messages)
 	// Two ways in which messages leave: to a function of a user's own behind the cursors' stream, and
 	// to a function that process calls.
-	yours, process := w.Watch("your function", o.rule(), due), w.Watch("process", o.rule(), due)
+	rule := traffic.Unfailing // no token is stale where nothing is killed
+	if o.chaos {
+		rule = traffic.Fenced
+	}
+	yours, process := w.Watch("your function", rule, due), w.Watch("process", rule, due)
 	yours.Out, yours.Show = w.Out, show
 	w.WatchLog(yours, "WebhooksFunction")
 	w.WatchLog(process, "ReceiverFunction")
@@ -162,14 +169,6 @@ func (o options) config() localstack.Config {
 	return config
 }
 
-// rule is what each way keeps to: no token is stale where nothing is killed.
-func (o options) rule() traffic.Rule {
-	if o.chaos {
-		return traffic.Fenced
-	}
-	return traffic.Unfailing
-}
-
 // summarise prints the summary, and ends the demo where something is not as it must be.
 func (o options) summarise(w *trial.World, cost meter.Count) {
 	w.Row("answers", "%s", w.Sender.Outcomes())
@@ -206,13 +205,6 @@ func stay(ctx context.Context, w *trial.World) {
 	w.Say("the stack stays at %s, and its live page at %s; interrupt to end", w.Stack.URL(),
 		server.URL)
 	<-ctx.Done()
-}
-
-func (o options) messages() ([]traffic.Message, error) {
-	if o.input != "" {
-		return traffic.Read(o.input)
-	}
-	return traffic.Generate(o.count, ""), nil
 }
 
 // How the messages are sent.

@@ -81,11 +81,11 @@ func (t *deployment) read(input string) {
 	if _, missing := os.Stat(real); input == "" && missing == nil {
 		input = real
 	}
-	if input == "" {
-		t.expect(traffic.Generate(600, ""), 3)
-	} else {
-		t.expect(check.Get(traffic.Read(input)), 3)
+	messages := traffic.Generate(600, "")
+	if input != "" {
+		messages = check.Get(traffic.Read(input))
 	}
+	t.expect(messages, 3)
 }
 
 // expect has messages watched that are sent next; the first batches that come out are printed.

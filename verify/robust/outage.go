@@ -79,7 +79,7 @@ func outage(ctx context.Context, w *world) {
 		return each(ctx, 100*time.Millisecond, look)
 	})
 	check.Must(w.SendAll(ctx, 4, 100, twoOfEach(r.queues)))
-	check.Must(w.stay(ctx, began, least))
+	check.Must(w.pace(ctx, least-time.Since(began), 10, func(int) error { return nil }))
 	// A process that makes a probe notes it first.
 	r.calls, _ = sink.seen()
 	check.Must(errors.Join(watch(), look(ctx)))

@@ -83,11 +83,6 @@ func (w *world) pace(ctx context.Context, during time.Duration, rate int,
 	return nil
 }
 
-// stay waits until there was so much time since the traffic began.
-func (w *world) stay(ctx context.Context, began time.Time, least time.Duration) error {
-	return w.pace(ctx, least-time.Since(began), 10, func(int) error { return nil })
-}
-
 // network is the way to a server. Once it is disturbed, about one request in a hundred goes wrong.
 type network struct {
 	faulty *faulty.Transport

@@ -70,7 +70,8 @@ func books(ctx context.Context, w *world) {
 }
 
 // consumerOf is a queue's consumer of a name; none where it is not there.
-func consumerOf(ctx context.Context, d *delivery.Deliverer, queue, name string) (c delivery.Status) {
+func consumerOf(ctx context.Context, d *delivery.Deliverer,
+	queue, name string) (c delivery.Status) {
 	for _, one := range check.Get(d.Status(ctx, queue)) {
 		if one.Name == name {
 			c = one

@@ -99,7 +99,8 @@ func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) {
 			c := consumerOf(ctx, d, queue, name)
 			count += int(c.Delivered)
 			if c.State != delivery.Idle || c.Delivered != int64(r.messages()) {
-				left += fmt.Sprintf("%s is %q at %d of %d: %s; ", name, c.State, c.Delivered, c.Position, c.Error)
+				left += fmt.Sprintf("%s is %q at %d of %d: %s; ", name, c.State, c.Delivered, c.Position,
+					c.Error)
 			}
 		}
 		return count, left, nil

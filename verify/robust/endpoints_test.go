@@ -133,7 +133,11 @@ func TestNetwork(t *testing.T) {
 				http.MethodPost, "http://nowhere", strings.NewReader("{}"))))
 			if err != nil {
 				all[err.Error()]++
-			} else if text := check.Get(io.ReadAll(response.Body)); string(text) != "{}" {
+				continue
+			}
+			text := check.Get(io.ReadAll(response.Body))
+			_ = response.Body.Close()
+			if string(text) != "{}" {
 				all[response.Status+string(text)]++
 			}
 		}

@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -46,34 +45,27 @@ func BenchmarkLatency(b *testing.B) {
 			latencyPuts), Case: "what",
 	}}
 	watch := &firstLook{transport: front.Transport()}
-	server, err := front.Start(b.Context(), localdb.Choose(), "", watch)
-	check.OK(b, err)
-	defer server.Close()
-	stack, err := localstack.Run(b.Context(), localstack.Config{
-		Templates: []string{
-			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
-			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
-		},
-		Env: map[string]string{
+	w := check.Get(trial.New(b.Output()))
+	defer w.End()
+	w.Start(b.Context(), trial.Setup{
+		Templates: []string{"examples/demo/streamsort.patch.json",
+			"examples/receiver/receiver.template.json"},
+		Through: watch, Kind: localdb.Choose(),
+		Config: localstack.Config{Env: map[string]string{
 			"SweepFunction.STREAMSORT_EVENT_BUS":        "",
 			"ProcessFunction.STREAMSORT_CONSUMERS":      eagerConsumers,
 			"EnqueueFunction.STREAMSORT_READERS":        eagerConsumers,
 			"EnqueueFunction.STREAMSORT_EAGER_FUNCTION": "ProcessFunction",
-		},
-		Server: server.URL, Logger: slog.New(slog.DiscardHandler),
+		}},
 	})
-	check.OK(b, err)
-	defer stack.Close()
 	called := make(chan time.Time, 1)
-	defer stack.Subscribe(func(l localstack.Line) {
+	defer w.Stack.Subscribe(func(l localstack.Line) {
 		if l.LogicalID == "ReceiverFunction" &&
 			bytes.Contains([]byte(l.Text), []byte(`"message":"batch"`)) {
 			called <- time.Now()
 		}
 	})()
-	api, err := client.New(stack.URL())
-	check.OK(b, err)
-	store := freshStore(b, server.URL)
+	api, store := w.Sender.Client, freshStore(b, w.Stack.DynamoDB())
 	var streamed, eager []journey
 	for seq := 1; seq <= latencyWarmUp+latencyPuts; seq++ {
 		wrote, read := bareRequests(b, store, int64(seq))

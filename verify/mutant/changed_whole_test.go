@@ -71,9 +71,8 @@ func (r repository) commit(subject string) string {
 func (r repository) chosen(base string) string {
 	r.t.Helper()
 	left := check.Get(inChanged(r.root, base, []mutant{
-		{name: "p", folder: "p", caught: test{"./p", "Test"}},
-		{name: "q", folder: "q", caught: test{"./q", "Test"}},
-		{name: "p by q", folder: "p", caught: test{"./q", "Test"}},
+		bug("p", by("p", "Test"), "p.go", "", ""), bug("q", by("q", "Test"), "q.go", "", ""),
+		bug("p by q", by("q", "Test"), "../p/p.go", "", ""),
 	}))
 	var names []string
 	for _, m := range left {

@@ -23,6 +23,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -36,45 +37,48 @@ import (
 // mutant is a planted bug.
 type mutant struct {
 	name string
-	// folder has the files, from the project's root.
-	folder string
 	// caught is what must turn red.
 	caught test
 	edits  []edit
 }
 
-// test is the tests of a package that a pattern of go test -run selects.
-type test struct{ folder, pattern string }
+// folder has the file of the first edit, from the project's root.
+func (m mutant) folder() string { return path.Dir(path.Join(m.caught.of, m.edits[0].file)) }
 
-// suite is a simulator, by its package.
-type suite string
+// test is the tests of a package that a pattern of go test -run selects. They hold the code in the
+// folder of: the files of an edit are given from there. Both folders are from the project's root.
+type test struct{ folder, pattern, of string }
 
-const (
-	cursorSuite   suite = "cursorsim"
-	logSuite      suite = "logsim"
-	deliverySuite suite = "deliverysim"
-	twoPhaseSuite suite = "twophasesim"
-	replySuite    suite = "repliessim"
-	dedupSuite    suite = "dedupsim"
-	ackerSuite    suite = "xoracksim"
+// by are tests in the folder of the code that they hold.
+func by(folder, pattern string) test { return test{folder, pattern, folder} }
+
+// suite is a simulator, by its package, and the folder of the code that it runs.
+type suite struct{ name, of string }
+
+var (
+	cursorSuite   = suite{"cursorsim", sorterFolder}
+	logSuite      = suite{"logsim", sorterFolder}
+	deliverySuite = suite{"deliverysim", deliveryFolder}
+	twoPhaseSuite = suite{"twophasesim", pullFolder}
+	replySuite    = suite{"repliessim", deliveryFolder}
+	dedupSuite    = suite{"dedupsim", dedupFolder}
+	ackerSuite    = suite{"xoracksim", ackerFolder}
 )
 
-func (s suite) folder() string { return "./verify/sim/" + string(s) }
+func (s suite) by(pattern string) test { return test{"verify/sim/" + s.name, pattern, s.of} }
 
 // in walks one of the small scenarios, in which the bug shows.
-func (s suite) in(name string) test {
-	return test{s.folder(), "TestEverySmallSchedule/^" + name + "$"}
-}
+func (s suite) in(name string) test { return s.by("TestEverySmallSchedule/^" + name + "$") }
 
 // trace walks the traces whose names begin so.
-func (s suite) trace(name string) test { return test{s.folder(), "TestTrace" + name} }
+func (s suite) trace(name string) test { return s.by("TestTrace" + name) }
 
 // edit replaces a text that occurs exactly once in a file.
 type edit struct{ file, find, replace string }
 
 // bug is a mutant by its edits: a file, a text and what replaces it, one such three after another.
-func bug(name, folder string, caught test, edits ...string) mutant {
-	m := mutant{name: name, folder: folder, caught: caught}
+func bug(name string, caught test, edits ...string) mutant {
+	m := mutant{name: name, caught: caught}
 	for e := range slices.Chunk(edits, 3) {
 		m.edits = append(m.edits, edit{e[0], e[1], e[2]}) // panics where one is not whole
 	}
@@ -84,8 +88,7 @@ func bug(name, folder string, caught test, edits ...string) mutant {
 // mutants are those of all packages.
 func mutants() []mutant {
 	return slices.Concat(sorterMutants, logMutants, deliveryMutants, twoPhaseMutants, replyMutants,
-		dedupMutants, ackerMutants,
-		timerMutants, edgeMutants)
+		dedupMutants, ackerMutants, timerMutants, edgeMutants)
 }
 
 // What a mutant's tests may take. A limit of time alone would be red wherever the machine is busy;
@@ -126,7 +129,7 @@ func run(arguments []string, base string, out io.Writer) error {
 	}
 	until := time.Now().Add(*most)
 	list := slices.DeleteFunc(mutants(), func(m mutant) bool {
-		return !strings.Contains(m.name, *only) || *folder != "" && m.folder != *folder
+		return !strings.Contains(m.name, *only) || *folder != "" && m.folder() != *folder
 	})
 	if len(list) == 0 {
 		return fmt.Errorf("no bug in folder %q has %q in its name", *folder, *only)
@@ -219,7 +222,7 @@ type built func(environment ...string) (string, error)
 // killed, which is red as well.
 func (t test) build(root, binary string, cpu time.Duration, flags ...string) (built, error) {
 	_, err := output(root, "go", slices.Concat([]string{"test", "-c", "-tags", "whole", "-o", binary},
-		flags, []string{t.folder})...)
+		flags, []string{"./" + t.folder})...)
 	if err != nil {
 		return nil, fmt.Errorf("does not compile: %w", err)
 	}
@@ -258,7 +261,7 @@ func overlay(scratch string, texts map[string]string) (string, error) {
 func (m mutant) changed(root string) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, e := range m.edits {
-		path := filepath.Join(root, m.folder, e.file)
+		path := filepath.Join(root, m.caught.of, e.file)
 		text, ok := texts[path]
 		if !ok {
 			read, err := os.ReadFile(path)
@@ -296,4 +299,66 @@ func redTest(said string, err error) (string, error) {
 		by += didNotEnd
 	}
 	return by, nil
+}
+
+// inChanged leaves the mutants in whose folder, or that of their tests, something was changed,
+// added or deleted since the base; all where it was here. What is not committed counts as well.
+//
+// The base that is not asked for is where this branch left origin/main, else the commit before. In
+// a clone of one commit everything is new.
+func inChanged(root, asked string, all []mutant) ([]mutant, error) {
+	base := asked
+	if base == "" {
+		base = "HEAD~1"
+		if left, err := output(root, "git", "merge-base", base, "origin/main"); err == nil {
+			base = strings.TrimSpace(left)
+		}
+	}
+	folders, err := changedFolders(root, base)
+	switch {
+	case err != nil && asked != "":
+		return nil, fmt.Errorf("BASE=%s: %w", asked, err)
+	case err != nil || folders["verify/mutant"]:
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(m mutant) bool {
+		return !folders[m.folder()] && !folders[m.caught.folder]
+	}), nil
+}
+
+// changedFolders are the folders, from the root, of all files that differ from the base, a
+// testdata's files counting as its package's.
+func changedFolders(root, base string) (map[string]bool, error) {
+	differing, err := output(root, "git", "diff", "--name-only", "--no-renames", "--relative", "-z",
+		base, "--", ".")
+	if err != nil {
+		return nil, err
+	}
+	added, err := output(root, "git", "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]bool{}
+	for file := range strings.SplitSeq(differing+added, "\x00") {
+		if file != "" {
+			folder, _, _ := strings.Cut(path.Dir(file)+"/", "/testdata/")
+			folders[strings.TrimSuffix(folder, "/")] = true
+		}
+	}
+	return folders, nil
+}
+
+// output is what a command says, run in a folder. Its error has what the command said of it.
+func output(folder, name string, arguments ...string) (string, error) {
+	command := exec.Command(name, arguments...)
+	command.Dir = folder
+	said, err := command.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		err = errors.New(strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, arguments[0], err)
+	}
+	return string(said), nil
 }

@@ -23,22 +23,22 @@ import (
 )
 
 func TestVerdicts(t *testing.T) {
-	one := test{"./p", "TestOne"}
+	one := by("p", "TestOne")
 	for name, c := range map[string]struct {
 		m    mutant
 		want string
 		ok   bool
 	}{
-		"caught":        {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2"}}}, "red     m", true},
-		"panics":        {mutant{"m", "p", one, []edit{{"one.go", "return 1", "panic(1)"}}}, "TestOne", true},
-		"survives":      {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2 - 1"}}}, "survived TestOne", false},
-		"text is gone":  {mutant{"m", "p", one, []edit{{"one.go", "return 7", "return 2"}}}, "0 times", false},
-		"text is twice": {mutant{"m", "p", one, []edit{{"one.go", "n", "m"}}}, "times, want once", false},
-		"is killed": {mutant{"m", "p", one, []edit{
+		"caught":        {mutant{"m", one, []edit{{"one.go", "return 1", "return 2"}}}, "red     m", true},
+		"panics":        {mutant{"m", one, []edit{{"one.go", "return 1", "panic(1)"}}}, "TestOne", true},
+		"survives":      {mutant{"m", one, []edit{{"one.go", "return 1", "return 2 - 1"}}}, "survived TestOne", false},
+		"text is gone":  {mutant{"m", one, []edit{{"one.go", "return 7", "return 2"}}}, "0 times", false},
+		"text is twice": {mutant{"m", one, []edit{{"one.go", "n", "m"}}}, "times, want once", false},
+		"is killed": {mutant{"m", one, []edit{
 			{"one.go", "package p\n", "package p\n\nimport \"syscall\"\n"},
 			{"one.go", "return 1", "_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL); return 1"},
 		}}, "TestOne did not end: name a test", false},
-		"does not build": {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return"}}}, "does not compile", false},
+		"does not build": {mutant{"m", one, []edit{{"one.go", "return 1", "return"}}}, "does not compile", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -81,20 +81,26 @@ func TestEveryMutantCompiles(t *testing.T) {
 	for _, m := range mutants() {
 		changed, err := m.changed(root)
 		check.Need(t, err == nil, "%s: %v", m.name, err)
-		folder := check.Get(build.ImportDir(filepath.Join(root, m.folder), 0))
-		set := token.NewFileSet()
-		var files []*ast.File
-		for _, name := range folder.GoFiles {
-			path := filepath.Join(folder.Dir, name)
-			var text any // of the file itself where it is nil
-			if there, ok := changed[path]; ok {
-				text = there
-			}
-			files = append(files,
-				check.Get(parser.ParseFile(set, path, text, parser.SkipObjectResolution)))
+		folders := map[string]bool{}
+		for path := range changed {
+			folders[filepath.Dir(path)] = true
 		}
-		_, err = (&types.Config{Importer: known}).Check(m.folder, set, files, nil)
-		check.That(t, err == nil, "%s: %v", m.name, err)
+		for path := range folders {
+			folder := check.Get(build.ImportDir(path, 0))
+			set := token.NewFileSet()
+			var files []*ast.File
+			for _, name := range folder.GoFiles {
+				path := filepath.Join(folder.Dir, name)
+				var text any // of the file itself where it is nil
+				if there, ok := changed[path]; ok {
+					text = there
+				}
+				files = append(files,
+					check.Get(parser.ParseFile(set, path, text, parser.SkipObjectResolution)))
+			}
+			_, err = (&types.Config{Importer: known}).Check(path, set, files, nil)
+			check.That(t, err == nil, "%s: %v", m.name, err)
+		}
 	}
 }
 

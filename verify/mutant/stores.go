@@ -7,11 +7,11 @@ var stores = []store{
 		"mark erased does inRow":       "nothing reads it of a stub",
 		"mark erased does clockAhead":  "nothing reads it of a stub",
 	}},
-	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory"}},
+	{dedupFolder, []test{by(dedupFolder, "(TestTableConforms|TestNewerLayout)/memory")},
 		map[string]string{
 			"swap does v": "a row that may be changed has this layout",
 		}},
-	{deliveryFolder, []test{{"./pkg/delivery", "TestStore.*/memory"}}, map[string]string{
+	{deliveryFolder, []test{by(deliveryFolder, "TestStore.*/memory")}, map[string]string{
 		"ask if asked < ? (bound)":                               "it stores the number that stands there",
 		"commit and claim does state":                            "a claim that is committed by a push is Started, as the next one: the two requests share their changes",
 		"commit prepared and claim does deferred":                "nothing is deferred that was prepared: the two requests share their changes",

@@ -16,7 +16,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/front"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -40,21 +39,18 @@ func BenchmarkPage(b *testing.B) {
 		check.Need(b, err == nil, "%v", err)
 	}
 	charged := meter.New(front.Transport())
-	server, err := front.Start(b.Context(), localdb.DynamoDBLocal, "", charged)
-	check.OK(b, err)
-	b.Cleanup(server.Close)
-	s := startStack(b, server.URL)
+	s := startStack(b, charged)
 	s.lag(queues)
 	tb := open(b, startBrowser(b), s)
 	for b.Loop() {
 		var units []float64
 		first := measure(20, func() {
-			before := charged.Counts()
+			before := charged.Count()
 			response, err := http.Get(tb.at + "consumers?state=lagging")
 			check.OK(b, err)
 			err = response.Body.Close()
 			check.Need(b, err == nil && response.StatusCode == http.StatusOK, "%v %v", response.Status, err)
-			units = append(units, charged.Counts().Sub(before).Total().Reads)
+			units = append(units, charged.Count().Sub(before).Reads)
 		})
 		slices.Sort(units)
 		b.ReportMetric(first[len(first)/2].Seconds()*1000, "first-page-ms")
@@ -71,7 +67,7 @@ func BenchmarkPage(b *testing.B) {
 // lag has the consumers of so many queues listed as lagging.
 func (s *stack) lag(queues int) {
 	s.t.Helper()
-	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: s.database}))
+	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: s.Direct}))
 	rows := trouble.NewStore(dynamo.NewEngine(db), trouble.Definition(trouble.DefaultName))
 	var writers errgroup.Group
 	writers.SetLimit(16)

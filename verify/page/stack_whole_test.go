@@ -6,20 +6,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
@@ -27,11 +24,10 @@ import (
 // stack is a local stack, whose process delivers to a sink that refuses some messages as long as it
 // is broken, and the live page of it.
 type stack struct {
-	t        testing.TB
-	api      *client.Client
-	page     *httptest.Server
-	database string // its DynamoDB server
-	broken   atomic.Bool
+	*trial.World
+	t      testing.TB
+	page   *httptest.Server
+	broken atomic.Bool
 	// edges are those of the chain import-7; the first three have ended.
 	edges []string
 	// run is the address of a bulk operation that was only looked at.
@@ -50,29 +46,26 @@ const prefix = "/ops/"
 // refused is the body of the messages that a broken sink refuses.
 const refused = `{"refused":true}`
 
-const sinkARN = "arn:aws:lambda:us-east-1:000000000000:function:receiver"
+// consumers are one, which gives up soon.
+const consumers = `{"consumers":[{"name":"billing","maxAttempts":2,"blockAfter":"1s","retries":["100ms"],"sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:receiver"}}]}`
 
-// startStack starts a stack and its page.
-func startStack(t testing.TB, server string) *stack {
+// startStack starts a stack and its page. through stands before DynamoDB Local, if not nil.
+func startStack(t testing.TB, through http.RoundTripper) *stack {
 	t.Helper()
-	s := &stack{t: t}
+	s := &stack{World: check.Get(trial.New(t.Output())), t: t}
+	t.Cleanup(s.End)
 	s.broken.Store(true)
-	sink := httptest.NewServer(http.HandlerFunc(s.take))
-	t.Cleanup(sink.Close)
-	running, err := localstack.Run(t.Context(), localstack.Config{
-		Templates: []string{template(t)},
-		Env: map[string]string{"STREAMSORT_EVENT_BUS": "",
-			"ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": sink.URL},
-		Server: server,
-		Logger: slog.New(slog.DiscardHandler),
-		Failed: func(string, string) {}, // what fails here fails on purpose
+	s.Start(t.Context(), trial.Setup{
+		Templates: []string{"examples/demo/streamsort.patch.json"},
+		Through:   through, Kind: localdb.DynamoDBLocal,
+		Config: localstack.Config{
+			Env: map[string]string{"STREAMSORT_EVENT_BUS": "",
+				"ProcessFunction.STREAMSORT_CONSUMERS":    consumers,
+				"ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": s.Serve(http.HandlerFunc(s.take))},
+			Failed: func(string, string) {}, // what fails here fails on purpose
+		},
 	})
-	check.OK(t, err)
-	t.Cleanup(running.Close)
-	s.database = running.DynamoDB()
-	s.api, err = client.New(running.URL())
-	check.Need(t, err == nil, "%v", err)
-	shown := check.Get(ui.New(ui.Options{URL: running.URL(), Operate: true}))
+	shown := check.Get(ui.New(ui.Options{URL: s.Stack.URL(), Operate: true}))
 	s.page = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(prefix, "/"),
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/live" {
@@ -88,27 +81,6 @@ func startStack(t testing.TB, server string) *stack {
 		})))
 	t.Cleanup(func() { s.page.CloseClientConnections(); s.page.Close(); shown.Close() })
 	return s
-}
-
-// template writes the demo's template with one consumer, which gives up soon, and returns its path.
-func template(t testing.TB) string {
-	t.Helper()
-	root := check.Get(localdb.Root())
-	build := filepath.Join(root, ".build") // the functions' sources are found from where it lies
-	check.OK(t, os.MkdirAll(build, 0o700))
-	folder := check.Get(os.MkdirTemp(build, "page-"))
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	consumers := `{"consumers":[{"name":"billing","maxAttempts":2,"blockAfter":"1s","retries":["100ms"],"sink":{"kind":"lambda","arn":"` + sinkARN + `"}}]}`
-	text, err := json.Marshal(map[string]any{"Base": "../../examples/demo/streamsort.patch.json",
-		"Patch": []any{
-			map[string]string{"op": "replace", "path": "/Resources/ProcessFunction/Metadata/streamsort:files/consumers.json", "value": consumers},
-		}})
-	path := filepath.Join(folder, "streamsort.patch.json")
-	if err == nil {
-		err = os.WriteFile(path, text, 0o600)
-	}
-	check.OK(t, err)
-	return path
 }
 
 // take is the sink: it answers as Lambda does for a function.
@@ -127,7 +99,7 @@ func (s *stack) put(queue string, seq int64, body string) {
 	s.t.Helper()
 	message := json.RawMessage(fmt.Sprintf(`{"queue":%q,"seq":%d,"id":"m%d","body":%s}`,
 		queue, seq, seq, body))
-	results, err := s.api.Put(s.t.Context(), []json.RawMessage{message})
+	results, err := s.Sender.Client.Put(s.t.Context(), []json.RawMessage{message})
 	check.Need(s.t, err == nil && results[0].Status < http.StatusBadRequest,
 		"put %s: %v, %v", message, results, err)
 }
@@ -136,7 +108,8 @@ func (s *stack) put(queue string, seq int64, body string) {
 func (s *stack) post(path, document string) (edges []string) {
 	s.t.Helper()
 	var answer struct{ Edges []string }
-	check.OK(s.t, s.api.Call(s.t.Context(), http.MethodPost, path, nil, []byte(document), &answer))
+	check.OK(s.t,
+		s.Sender.Client.Call(s.t.Context(), http.MethodPost, path, nil, []byte(document), &answer))
 	return answer.Edges
 }
 
@@ -170,7 +143,7 @@ func (s *stack) awaitBeside(path string, query url.Values, what string, do func(
 	await.Until(s.t, fmt.Sprint(path, " ", query, " to have ", what), func() (bool, any) {
 		do()
 		var raw json.RawMessage
-		err := s.api.Call(s.t.Context(), http.MethodGet, path, query, nil, &raw)
+		err := s.Sender.Client.Call(s.t.Context(), http.MethodGet, path, query, nil, &raw)
 		return err == nil && strings.Contains(string(raw), what), last(fmt.Sprint(string(raw), err))
 	})
 }

@@ -17,15 +17,12 @@ type announcements struct {
 	// wanted has to be announced, and allowed may be; of a circuit that opens, that it closes.
 	wanted, allowed []string
 
-	mu         sync.Mutex
-	times      map[string]int // by what is said, in words
-	ids        map[string]string
-	violations []string
+	mu  sync.Mutex
+	ids map[string][]string // of each time, by what is said, in words
 }
 
 func newAnnouncements(wanted []string, allowed ...string) *announcements {
-	return &announcements{wanted: wanted, allowed: allowed, times: map[string]int{},
-		ids: map[string]string{}}
+	return &announcements{wanted: wanted, allowed: allowed, ids: map[string][]string{}}
 }
 
 // event takes an announcement.
@@ -48,18 +45,7 @@ func (a *announcements) event(m types.Message) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.times[said]++
-	if said == openAnnounced || said == closedAnnounced {
-		return nil // each time that it opens has an id of its own
-	}
-	if known, ok := a.ids[said]; ok && known != d.ID {
-		a.violations = append(a.violations,
-			fmt.Sprintf("announced under the ids %q and %q: %s", known, d.ID, said))
-	}
-	a.ids[said] = d.ID
-	if a.times[said] == 1 && !slices.Contains(a.wanted, said) && !slices.Contains(a.allowed, said) {
-		a.violations = append(a.violations, "announced, and there is no reason: "+said)
-	}
+	a.ids[said] = append(a.ids[said], d.ID)
 	return nil
 }
 
@@ -69,11 +55,11 @@ func (a *announcements) missing() []string {
 	defer a.mu.Unlock()
 	var all []string
 	wanted := a.wanted
-	if a.times[openAnnounced] > 0 {
+	if a.ids[openAnnounced] != nil {
 		wanted = append(slices.Clone(wanted), closedAnnounced)
 	}
 	for _, want := range wanted {
-		if a.times[want] == 0 {
+		if a.ids[want] == nil {
 			all = append(all, want)
 		}
 	}
@@ -85,13 +71,22 @@ func (a *announcements) report() (lines, violations []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	said, times := map[string]int{}, map[string]int{}
-	for what, n := range a.times {
+	for _, what := range slices.Sorted(maps.Keys(a.ids)) {
 		kind, _, _ := strings.Cut(what, ":")
 		said[kind]++
-		times[kind] += n
+		times[kind] += len(a.ids[what])
+		ids := slices.Compact(slices.Sorted(slices.Values(a.ids[what])))
+		switch known := slices.Contains(a.wanted, what) || slices.Contains(a.allowed, what); {
+		case what == openAnnounced || what == closedAnnounced:
+			// each time that it opens has an id of its own
+		case !known:
+			violations = append(violations, "announced, and there is no reason: "+what)
+		case len(ids) > 1:
+			violations = append(violations, fmt.Sprintf("announced under the ids %q: %s", ids, what))
+		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(said)) {
 		lines = append(lines, fmt.Sprintf("%s: %d, in all %d times", kind, said[kind], times[kind]))
 	}
-	return lines, slices.Clone(a.violations)
+	return lines, violations
 }

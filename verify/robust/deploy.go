@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -78,11 +81,11 @@ func (t *deployment) read(input string) {
 	if _, missing := os.Stat(real); input == "" && missing == nil {
 		input = real
 	}
-	if input == "" {
-		t.expect(check.Get(traffic.Generate(600)), 3)
-	} else {
-		t.expect(check.Get(traffic.Read(input)), 3)
+	messages := traffic.Generate(600, "")
+	if input != "" {
+		messages = check.Get(traffic.Read(input))
 	}
+	t.expect(messages, 3)
 }
 
 // expect has messages watched that are sent next; the first batches that come out are printed.
@@ -158,14 +161,116 @@ func (t *deployment) start(ctx context.Context) {
 func (t *deployment) drain(ctx context.Context) {
 	wait := t.wait(t.watcher.Due(), "messages are out")
 	wait.Sweep = func(ctx context.Context) error {
-		_, err := t.invoke(ctx, "SweepFunctionName", `{}`)
-		return err
+		t.invoke(ctx, "SweepFunctionName", `{}`)
+		return nil
 	}
 	check.Must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
-		err := t.readLog(ctx)
-		return t.watcher.State().Messages, "", err
+		t.readLog(ctx)
+		return t.watcher.State().Messages, "", nil
 	}))
 	messages, queues := t.Account.Count()
 	t.Row("in", "%d messages to %d queues", messages, queues)
 	t.Row("answers", "%v", t.outcomes)
+}
+
+// log returns the lines that a function has logged.
+func (t *deployment) log(ctx context.Context, function string) (lines []string) {
+	input := map[string]string{"logGroupName": "/aws/lambda/" + function}
+	for {
+		var page struct {
+			Events    []struct{ Message string }
+			NextToken string
+		}
+		err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", input, &page)
+		if ministack.NoResource(err) {
+			return nil // Lambda makes the group with the first line
+		}
+		check.Must(err)
+		for _, e := range page.Events {
+			lines = append(lines, e.Message)
+		}
+		if input["nextToken"] = page.NextToken; page.NextToken == "" {
+			return lines
+		}
+	}
+}
+
+// readLog hands the lines of the consumer's log that are new to the watcher, in the order in which
+// they were written: a line begins with its time.
+func (t *deployment) readLog(ctx context.Context) {
+	for _, line := range slices.Sorted(slices.Values(t.log(ctx, "streamsort-receiver"))) {
+		if !t.seen[line] {
+			t.seen[line] = true
+			t.watcher.Line(line)
+		}
+	}
+}
+
+// operate asks the delivery function what an operator would, directly.
+func (t *deployment) operate(ctx context.Context) {
+	queue := t.messages[0].Queue
+	c := t.standing(ctx, queue)
+	if c.Lag != "0" {
+		check.Must(fmt.Errorf("queue %s: %+v", queue, c))
+	}
+	t.Print("%s has %s of %s in %s", c.Consumer, c.Delivered, c.Position, queue)
+}
+
+// standing is how far a consumer is in a queue.
+type standing struct {
+	Consumer                 string
+	Delivered, Position, Lag json.Number
+}
+
+// standing asks how far the consumer of a queue is: nowhere before its first message.
+func (t *deployment) standing(ctx context.Context, queue string) standing {
+	var status struct{ Consumers [1]standing }
+	check.Must(json.Unmarshal(t.invoke(ctx, "DeliveryFunctionName",
+		fmt.Sprintf(`{"operation":"status","queue":%q}`, queue)), &status))
+	return status.Consumers[0]
+}
+
+// shopMessages is how many messages go through the user's own stack.
+const shopMessages = 20
+
+// shop deploys examples/shop, a CDK app of a user's own in a module of its own, and looks that its
+// function gets every message in order. Its queue gets none: the server asks for a right to
+// sqs:SendMessageBatch, an action that IAM does not have.
+func (t *deployment) shop(ctx context.Context) {
+	folder, app := filepath.Join(t.Root, "examples", "shop"), filepath.Join(t.built, "shop")
+	check.Get(execute(ctx, folder, nil, "go", "build", "-o", app, "."))
+	assembly := t.assembly("shop")
+	check.Must(t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
+		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c",
+		"binaries="+filepath.Join(t.built, "shop-dist")))
+	outputs := t.deployStack(ctx, assembly, "Shop")
+	orders := door{name: "Shop", put: t.client(outputs["OrdersUrl"], "execute-api").Put}
+	for seq := shopMessages; seq > 0; seq-- {
+		document := fmt.Appendf(nil, `{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq)
+		t.send(ctx, orders, []traffic.Message{{Document: document}})
+	}
+	check.Must(t.wait(shopMessages, "messages are booked").Until(ctx,
+		func(ctx context.Context) (int, string, error) {
+			return t.booked(ctx, outputs["BooksName"]), "", nil
+		}))
+	t.Print("%d messages, backwards, came to its function in order", shopMessages)
+	check.Must(t.runCDK(ctx, "", "destroy", "--force", "--app", assembly))
+}
+
+// booked is how many messages the shop's function has logged. They must be in order.
+func (t *deployment) booked(ctx context.Context, function string) (last int) {
+	for _, text := range t.log(ctx, function) {
+		var line struct {
+			Message string
+			Seq     int
+		}
+		at := strings.Index(text, "{")
+		if at < 0 || json.Unmarshal([]byte(text[at:]), &line) != nil || line.Message != "booked" {
+			continue
+		}
+		if last++; line.Seq != last {
+			check.Must(fmt.Errorf("message %d came as number %d", line.Seq, last))
+		}
+	}
+	return last
 }

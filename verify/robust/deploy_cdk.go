@@ -107,42 +107,30 @@ func (t *deployment) deployReceiver(ctx context.Context) {
 }
 
 func (t *deployment) deploy(ctx context.Context) {
-	check.Must(t.deployAssembly(ctx, "first"))
+	t.deployAssembly(ctx, "first")
 	t.openDoors(ctx)
 }
 
 // deployAssembly runs cdk deploy as a user does, and reads the outputs.
-func (t *deployment) deployAssembly(ctx context.Context, name string) error {
-	outputs, err := t.deployStack(ctx, t.assembly(name), stackName)
-	if err == nil {
-		t.outputs = outputs
-	}
-	return err
+func (t *deployment) deployAssembly(ctx context.Context, name string) {
+	t.outputs = t.deployStack(ctx, t.assembly(name), stackName)
 }
 
 // deployStack is deployAssembly for the assembly of any app.
-func (t *deployment) deployStack(ctx context.Context,
-	assembly, stack string) (map[string]string, error) {
+func (t *deployment) deployStack(ctx context.Context, assembly, stack string) map[string]string {
 	outputs := filepath.Join(t.built, "outputs.json")
-	err := t.runCDK(ctx, "", "deploy", "--app", assembly, "--require-approval", "never", "--progress",
-		"events", "--outputs-file", outputs)
-	if err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(outputs)
-	if err != nil {
-		return nil, err
-	}
+	check.Must(t.runCDK(ctx, "", "deploy", "--app", assembly, "--require-approval", "never",
+		"--progress", "events", "--outputs-file", outputs))
 	var all map[string]map[string]string
-	err = json.Unmarshal(text, &all)
-	return all[stack], err
+	check.Must(json.Unmarshal(check.Get(os.ReadFile(outputs)), &all))
+	return all[stack]
 }
 
 // versions looks that the alias of a function that was changed is on its second version, which is
 // what everything calls.
 func (t *deployment) versions(ctx context.Context) {
 	name, alias, _ := strings.Cut(t.outputs["EnqueueFunctionName"], ":")
-	answer := check.Get(t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, ""))
+	answer := t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, "")
 	var on struct{ FunctionVersion string }
 	if err := json.Unmarshal(answer, &on); err != nil || on.FunctionVersion != "2" {
 		check.Must(fmt.Errorf("after two deployments the alias is %s (%w)", answer, err))
@@ -171,7 +159,7 @@ func (t *deployment) destroy(ctx context.Context) {
 // left returns the tables that are there. It is an error if there is a function whose name begins
 // so.
 func (t *deployment) left(ctx context.Context, name string) []string {
-	functions := check.Get(t.lambda(ctx, http.MethodGet, "", ""))
+	functions := t.lambda(ctx, http.MethodGet, "", "")
 	if bytes.Contains(functions, []byte(`"`+name)) {
 		check.Must(fmt.Errorf("there are functions %s", functions))
 	}
@@ -181,8 +169,9 @@ func (t *deployment) left(ctx context.Context, name string) []string {
 }
 
 // lambda calls Lambda's own API of functions.
-func (t *deployment) lambda(ctx context.Context, method, path, body string) ([]byte, error) {
-	return t.server.Request(ctx, "lambda", method, "/2015-03-31/functions"+path, []byte(body))
+func (t *deployment) lambda(ctx context.Context, method, path, body string) []byte {
+	return check.Get(
+		t.server.Request(ctx, "lambda", method, "/2015-03-31/functions"+path, []byte(body)))
 }
 
 // put puts a file into a bucket, or makes the bucket.

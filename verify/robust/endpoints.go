@@ -106,9 +106,13 @@ func (e *endpoints) take(r *http.Request, queue string, body []byte, hook *stand
 	e.watched.Take(traffic.Output{Place: p, Token: token, ID: h.Get("Webhook-Id"), Sums: sums, At: at})
 }
 
-// toEndpoints starts the stack whose process delivers each queue to an endpoint of its own.
-func (w *world) toEndpoints(ctx context.Context, address, timeout string, c localstack.Config) {
-	text := check.Get(endpointConsumers(address, timeout))
+// startEndpoints starts the stack whose process delivers each of these queues to an endpoint of its
+// own.
+func (w *world) startEndpoints(ctx context.Context, timeout string, c localstack.Config,
+	queues []string) *endpoints {
+	e := newEndpoints(w.Watch("endpoints", traffic.Named, traffic.All))
+	address := w.Serve(e)
+	text := endpointConsumers(address, timeout)
 	c.Env = map[string]string{"STREAMSORT_EVENT_BUS": ""}
 	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "DeliveryFunction"} {
 		c.Env[function+"."+egress.AllowVariable] = "127.0.0.0/8"
@@ -118,13 +122,15 @@ func (w *world) toEndpoints(ctx context.Context, address, timeout string, c loca
 	c.Failed = func(string, string) {} // what fails here fails on purpose
 	w.Start(ctx,
 		trial.Setup{Templates: []string{"verify/robust/hooks/streamsort.patch.json"}, Config: c})
+	check.Must(e.put(ctx, w, address, queues))
+	return e
 }
 
 // endpointConsumers is what consumers.json has beside it, for endpoints at this address.
-func endpointConsumers(address, timeout string) (string, error) {
-	u, err := url.Parse(address)
+func endpointConsumers(address, timeout string) string {
 	return fmt.Sprintf(`{"consumers":[{"name":"hooks","retries":["500ms","2s"],
-		"sink":{"kind":"http","endpoints":true,"timeout":%q,"ports":[%s]}}]}`, timeout, u.Port()), err
+		"sink":{"kind":"http","endpoints":true,"timeout":%q,"ports":[%s]}}]}`, timeout,
+		check.Get(url.Parse(address)).Port())
 }
 
 // put makes an endpoint for each queue, of the same path.

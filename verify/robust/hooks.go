@@ -59,20 +59,16 @@ func isGood(p traffic.Place) bool { return mannerOf(p.Queue) == good }
 // or does not answer at all, and then these stay so. The delays of all others are shown for each,
 // with their ratio to the first.
 func hooks(ctx context.Context, w *world) {
-	watched := w.Watch("endpoints", traffic.Named, traffic.All)
-	e := newEndpoints(watched)
-	address := w.Serve(e)
-	w.toEndpoints(ctx, address, "3s", localstack.Config{
-		Chaos:       localstack.Chaos{Seed: uint64(w.values["SEED"]), Kill: hooksKilled},
-		Concurrency: hooksEnvironments,
-	})
 	var lines []*line
 	var queues []string
 	for i := range w.number("QUEUES") {
 		queues = append(queues, fmt.Sprintf("hooks/%d", i))
 		lines = append(lines, &line{queue: queues[i]})
 	}
-	check.Must(e.put(ctx, w, address, queues))
+	e := w.startEndpoints(ctx, "3s", localstack.Config{
+		Chaos:       localstack.Chaos{Seed: uint64(w.values["SEED"]), Kill: hooksKilled},
+		Concurrency: hooksEnvironments,
+	}, queues)
 	next := 0
 	for phase := range hookPhases {
 		w.Account.Turn(phase)
@@ -96,13 +92,13 @@ func hooks(ctx context.Context, w *world) {
 	e.turn(func(string) answer { return good })
 	w.Say("all is sent, and all endpoints are good again")
 	err := w.Drain(ctx, hooksPatience, nil)
-	first, _ := watched.Took(allGood, isGood)
+	first, _ := e.watched.Took(allGood, isGood)
 	for phase, what := range []string{allGood: "all good", turned: "some turned bad",
 		known: "some are bad"} {
 		if what == "" {
 			continue
 		}
-		took, _ := watched.Took(phase, isGood)
+		took, _ := e.watched.Took(phase, isGood)
 		text := fmt.Sprintf("%d messages to good endpoints:", len(took))
 		for _, q := range []float64{50, 90, 99} {
 			text += fmt.Sprintf("  p%.0f %.0f ms (%.2f)", q, percentile(took, q),
@@ -121,17 +117,13 @@ func hooks(ctx context.Context, w *world) {
 // processes of each function. No message of the fast one may wait for as long as a slow one takes.
 func slow(ctx context.Context, w *world) {
 	takes := time.Duration(w.values["SECONDS"]) * time.Second
-	watched := w.Watch("endpoints", traffic.Named, traffic.All)
-	e := newEndpoints(watched)
-	address := w.Serve(e)
-	w.toEndpoints(ctx, address, (takes + 2*time.Second).String(),
-		localstack.Config{Concurrency: w.number("CONCURRENCY")})
 	const fast = "hooks/fast"
 	queues := make([]string, w.number("QUEUES"))
 	for i := range queues {
 		queues[i] = fmt.Sprintf("hooks/slow-%d", i)
 	}
-	check.Must(e.put(ctx, w, address, append(slices.Clone(queues), fast)))
+	e := w.startEndpoints(ctx, (takes + 2*time.Second).String(),
+		localstack.Config{Concurrency: w.number("CONCURRENCY")}, append(slices.Clone(queues), fast))
 	e.turn(func(queue string) answer {
 		if queue == fast {
 			return good
@@ -161,16 +153,13 @@ func slow(ctx context.Context, w *world) {
 			})
 	}))
 	err := w.Drain(ctx, hooksPatience, nil)
-	for _, s := range []struct {
-		name string
-		of   func(traffic.Place) bool
-	}{{"fast", func(p traffic.Place) bool {
-		return p.Queue == fast
-	}}, {"slow", func(p traffic.Place) bool { return p.Queue != fast }}} {
-		took, _ := watched.Took(0, s.of)
-		w.Row(s.name, "%d messages: median %.0f ms, p99 %.0f, longest %.0f", len(took),
+	for _, name := range []string{"fast", "slow"} {
+		took, _ := e.watched.Took(0, func(p traffic.Place) bool {
+			return (p.Queue == fast) == (name == "fast")
+		})
+		w.Row(name, "%d messages: median %.0f ms, p99 %.0f, longest %.0f", len(took),
 			percentile(took, 50), percentile(took, 99), percentile(took, 100))
-		if s.name == "fast" {
+		if name == "fast" {
 			w.waitsForNobody(took, takes)
 		}
 	}

@@ -51,8 +51,8 @@ func incident(ctx context.Context, w *world) {
 			repaired.Store(true)
 			o.looks(ctx, o.redrive...)
 		})
-		sink.isAway(true)
-		o.handle(ctx, "the sink is away", each(4, 5), o.away, func() { sink.isAway(false) })
+		sink.away.Store(true)
+		o.handle(ctx, "the sink is away", each(4, 5), o.away, func() { sink.away.Store(false) })
 		missing := traffic.Plain(queue(bad), 6, "6", "")
 		o.handle(ctx, "a gap", []traffic.Message{traffic.Plain(queue(bad), 7, "7", "")}, o.gap, func() {
 			if o.fill == nil { // the page puts nothing: the sender sends it again

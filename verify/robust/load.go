@@ -48,7 +48,7 @@ func load(ctx context.Context, w *world) {
 		}))
 	check.Must(w.Drain(ctx, loadPatience, w.Idle()))
 	w.Account.Turn(1)
-	warm, before, state, began := w.Sender.Sent().Messages, counted.Counts(),
+	warm, before, state, began := w.Sender.Sent().Messages, counted.Count(),
 		watched.State(), time.Now()
 	err := w.Send(ctx, loadClients,
 		func(ctx context.Context, send func(...traffic.Message) error) error {
@@ -74,7 +74,7 @@ func load(ctx context.Context, w *world) {
 		"median %.0f ms, p90 %.0f, p99 %.0f, p99.9 %.0f, longest %.0f, on this machine",
 		percentile(took, 50), percentile(took, 90), percentile(took, 99), percentile(took, 99.9),
 		percentile(took, 100))
-	spent := counted.Counts().Sub(before).Total()
+	spent := counted.Count().Sub(before)
 	w.Row("a message", "%.3f requests, %.3f write and %.3f read units, by AWS's rules",
 		float64(spent.Requests)/n, spent.Writes/n, spent.Reads/n)
 	work := cost.Workload{Rate: n / sending.Seconds(), Batch: l.batch,

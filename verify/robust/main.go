@@ -41,12 +41,14 @@ type scenario struct {
 	run         func(context.Context, *world)
 }
 
+// choice is a scenario with its settings.
+type choice struct {
+	scenario
+	values
+}
+
 // program is a scenario that is a command of its own.
-func program(name, shows, command string, reads ...string) scenario {
-	var settings []setting
-	for _, name := range reads {
-		settings = append(settings, setting{name: name})
-	}
+func program(name, shows, command string, settings ...setting) scenario {
 	return scenario{name, shows, settings, func(_ context.Context, w *world) {
 		// an interrupt reaches it too: it cleans up
 		command := exec.Command("go", strings.Fields(command)...)
@@ -102,7 +104,8 @@ var scenarios = []scenario{
 	{"wordcount", "a tree of words is counted in three functions, and its end is announced", nil, wordcount},
 	program("sim", "every schedule of small cases of the protocols, and random ones: RUNS has new seeds",
 		"test ./verify/sim/... -tags whole -run TestEverySmallSchedule|TestRandomSchedules "+
-			"-count=1 -v -p 1 -timeout 0", "SUITE", "SEED", "FULL", "RUNS"),
+			"-count=1 -v -p 1 -timeout 0", setting{name: "SUITE"}, setting{name: "SEED"},
+		setting{name: "FULL"}, setting{name: "RUNS"}),
 	{"newcomer", "what a new user does from an empty folder, with the library, functions, the CDK", []setting{
 		{"COLD", 0, 0, 0, 1},
 	}, install},
@@ -155,13 +158,13 @@ func run(ctx context.Context, names []string, get func(string) string, out io.Wr
 		}
 		return nil
 	}
-	chosen, values, err := choose(names, get)
+	chosen, err := choose(names, get)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for i, s := range chosen {
-		if err := s.play(ctx, values[i], out); err != nil {
+	for _, s := range chosen {
+		if err := s.play(ctx, out); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 		}
 		if ctx.Err() != nil {
@@ -173,9 +176,12 @@ func run(ctx context.Context, names []string, get func(string) string, out io.Wr
 
 // choose finds scenarios by name, or by the part of it before a slash, and reads the settings of
 // each.
-func choose(names []string,
-	get func(string) string) (chosen []scenario, values []values, err error) {
+func choose(names []string, get func(string) string) (chosen []choice, err error) {
 	var errs []error
+	var known []string
+	for _, s := range scenarios {
+		known = append(known, s.name)
+	}
 	taken := map[string]bool{}
 	for _, name := range names {
 		before := len(chosen)
@@ -187,11 +193,10 @@ func choose(names []string,
 			for _, s := range s.settings {
 				taken[s.name] = true
 			}
-			chosen, values, errs = append(chosen, s), append(values, v), append(errs, err)
+			chosen, errs = append(chosen, choice{s, v}), append(errs, err)
 		}
 		if len(chosen) == before {
-			return nil, nil,
-				fmt.Errorf("scenario %q must be one of %s", name, strings.Join(scenarioNames(), ", "))
+			return nil, fmt.Errorf("scenario %q must be one of %s", name, strings.Join(known, ", "))
 		}
 	}
 	for _, s := range scenarios {
@@ -203,25 +208,17 @@ func choose(names []string,
 			}
 		}
 	}
-	return chosen, values, errors.Join(errs...)
-}
-
-func scenarioNames() []string {
-	names := make([]string, len(scenarios))
-	for i, s := range scenarios {
-		names[i] = s.name
-	}
-	return names
+	return chosen, errors.Join(errs...)
 }
 
 // play runs a scenario in a world of its own, and prints the summary.
-func (s scenario) play(ctx context.Context, v values, out io.Writer) error {
-	w, err := newWorld(v, out)
+func (s choice) play(ctx context.Context, out io.Writer) error {
+	w, err := newWorld(s.values, out)
 	if err != nil {
 		return err
 	}
 	defer w.End()
-	w.Say("%s: %s (%s)", s.name, s.shows, v)
+	w.Say("%s: %s (%s)", s.name, s.shows, s.values)
 	failed := check.Try(func() { s.run(ctx, w) })
 	if errors.Is(failed, context.Canceled) {
 		return failed

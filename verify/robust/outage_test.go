@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,43 +12,17 @@ import (
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
-	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// TestPatch: the template is there, and what it says of the consumer is within the bounds.
-func TestPatch(t *testing.T) {
-	folder := t.TempDir()
-	here := check.Get(os.Getwd())
-	base, err := filepath.Rel(folder,
-		filepath.Join(here, "..", "..", "examples", "demo", "streamsort.patch.json"))
-	check.OK(t, err)
-	s, sink := shortened(120),
-		map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:f"}
-	text, err := s.patch(base, sink)
-	file := filepath.Join(folder, "streamsort.patch.json")
-	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
-	}
-	if err == nil {
-		_, err = template.ReadFile(file)
-	}
-	check.OK(t, err)
-	settings := check.Get(json.Marshal(map[string]any{"consumers": []any{s.settings(sink)}}))
-	all, err := consumers.Read(settings, os.LookupEnv)
+// TestSchedule: what the template's consumer is replaced by is within the bounds.
+func TestSchedule(t *testing.T) {
+	all, err := consumers.Read([]byte(shortened(120).consumers("f")), os.LookupEnv)
 	check.That(t, err == nil && all[0].Reader.BlockAfter == 30*time.Second &&
 		len(all[0].Reader.Circuit.Probes) == 4 && all[0].HasSink(), "%+v, %v", all, err)
-}
-
-func TestIntervals(t *testing.T) {
-	s := schedule{probes: []time.Duration{time.Second, 3 * time.Second},
-		retries: []time.Duration{time.Second, 3 * time.Second}}
-	for in, want := range map[time.Duration]int{0: 1, time.Second: 2, 4 * time.Second: 3,
-		7 * time.Second: 4} {
-		check.Is(t, s.tries(in), want, in)
-	}
-	for open, want := range map[time.Duration]int64{0: 0, time.Second - 1: 0, time.Second: 1,
+	delays := []time.Duration{time.Second, 3 * time.Second}
+	for in, want := range map[time.Duration]int{0: 0, time.Second - 1: 0, time.Second: 1,
 		4 * time.Second: 2, 9 * time.Second: 3, 10 * time.Second: 4} {
-		check.Is(t, s.intervals(open), want, open)
+		check.Is(t, fit(in, delays), want, in)
 	}
 }
 
@@ -63,7 +34,8 @@ func TestLambdaSink(t *testing.T) {
 		w.Account.Note(m)
 	}
 	s := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned),
-		poison: isPoison, away: true}
+		poison: isPoison}
+	s.away.Store(true)
 	call := func(queue, text string) (failed bool) {
 		answer := httptest.NewRecorder()
 		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/",
@@ -73,7 +45,7 @@ func TestLambdaSink(t *testing.T) {
 	calls := func() int { calls, _ := s.seen(); return len(calls) }
 	const first = `"from":0,"to":1,"messages":[{"seq":1,"body":{"queue":0,"n":1}}]`
 	check.That(t, call("shop/0", first) && calls() == 1, "it took something while it was away")
-	s.isAway(false)
+	s.away.Store(false)
 	check.That(t, !call("shop/0", first), "it took nothing when it was back")
 	state := s.watched.State()
 	check.That(t, state.Messages == 1 && state.Violations == 0, "%+v: %q", state, s.watched.Report())
@@ -120,61 +92,46 @@ func TestOutageSeesWhatIsWrong(t *testing.T) {
 
 // TestCheckSeesWhatIsWrong: a check that never fails checks nothing.
 func TestCheckSeesWhatIsWrong(t *testing.T) {
-	d := database{{"f", "A wolf, a wolf"}}
-	right := func() ended {
-		return ended{
-			tag: "q/1", counts: map[string]int{"a": 2, "wolf": 2}, sealed: true,
+	type seen struct {
+		tree
+		counts map[string]int
+	}
+	for name, spoil := range map[string]func(*seen){
+		"":                    func(*seen) {},
+		" again":              func(s *seen) { s.steps = append(s.steps, s.steps[1]) },
+		"failed":              func(s *seen) { s.ends[0].Outcome = "FAILED" },
+		"an edge too few":     func(s *seen) { s.ends[0].Edges, s.ends[0].Ended = 5, 5 },
+		"an edge is open":     func(s *seen) { s.ends[0].Ended = 5 },
+		"another id":          func(s *seen) { s.ends[1].ID = "y" },
+		"no id":               func(s *seen) { s.ends[0].ID, s.ends[1].ID = "", "" },
+		"no end":              func(s *seen) { s.ends = nil },
+		"nobody ended it":     func(s *seen) { s.steps = s.steps[:1] },
+		"two ended it":        func(s *seen) { s.steps = append(s.steps, step{Edge: "other", Outcome: "ended", N: "0"}) },
+		"n is not 0":          func(s *seen) { s.steps[1].N = "3" },
+		"counted twice":       func(s *seen) { s.counts["a"]++ },
+		"not counted":         func(s *seen) { delete(s.counts, "a") },
+		"counted too much":    func(s *seen) { s.counts["b"] = 1 },
+		"it failed once":      func(s *seen) { s.failed = s.failed[:1] },
+		"it failed too often": func(s *seen) { s.failed = append(s.failed, s.failed[0]) },
+	} {
+		s := seen{tree{
 			steps: []step{{Kind: "file", Name: "f", Outcome: "applied", N: "7"},
 				{Kind: "word", Name: "wolf", Outcome: "ended", N: "0"}},
 			failed: []step{{Name: "wolf", Attempt: 1}, {Name: "wolf", Attempt: 2}},
 			ends: []step{{Outcome: "DONE", Edges: 6, Ended: 6, ID: "x"},
 				{Outcome: "DONE", Edges: 6, Ended: 6, ID: "x"}},
-		}
-	}
-	if e := right(); e.check(d, "wolf") != nil {
-		t.Fatal(e.check(d, "wolf"))
-	}
-	again := right()
-	again.steps = append(again.steps, again.steps[1])
-	check.That(t, again.check(d, "wolf") == nil, "%v", again.check(d, "wolf"))
-	for name, spoil := range map[string]func(*ended){
-		"failed":              func(e *ended) { e.ends[0].Outcome = "FAILED" },
-		"an edge too few":     func(e *ended) { e.ends[0].Edges, e.ends[0].Ended = 5, 5 },
-		"an edge is open":     func(e *ended) { e.ends[0].Ended = 5 },
-		"another id":          func(e *ended) { e.ends[1].ID = "y" },
-		"no id":               func(e *ended) { e.ends[0].ID, e.ends[1].ID = "", "" },
-		"no end":              func(e *ended) { e.ends = nil },
-		"nobody ended it":     func(e *ended) { e.steps = e.steps[:1] },
-		"two ended it":        func(e *ended) { e.steps = append(e.steps, step{Edge: "other", Outcome: "ended", N: "0"}) },
-		"n is not 0":          func(e *ended) { e.steps[1].N = "3" },
-		"counted twice":       func(e *ended) { e.counts["a"]++ },
-		"not counted":         func(e *ended) { delete(e.counts, "a") },
-		"counted too much":    func(e *ended) { e.counts["b"] = 1 },
-		"it failed once":      func(e *ended) { e.failed = e.failed[:1] },
-		"it failed too often": func(e *ended) { e.failed = append(e.failed, e.failed[0]) },
-		"it is not sealed":    func(e *ended) { e.sealed = false },
-	} {
-		e := right()
-		e.ends, e.steps, e.counts = slices.Clone(e.ends), slices.Clone(e.steps), maps.Clone(e.counts)
-		spoil(&e)
-		check.That(t, e.check(d, "wolf") != nil, "%s: nothing is found", name)
+		}, map[string]int{"a": 2, "wolf": 2}}
+		spoil(&s)
+		err := s.check(database{{"f", "A wolf, a wolf"}}, s.counts)
+		check.That(t, (err == nil) == (name == "" || name == " again"), "%q: %v", name, err)
 	}
 }
 
-func TestOrderIsSeen(t *testing.T) {
-	create := func(i int) step { return step{Kind: "create", Tag: tagOf(i)} }
-	for name, c := range map[string]struct {
-		steps []step
-		right bool
-	}{
-		"in order":     {[]step{create(0), create(1)}, true},
-		"again":        {[]step{create(0), create(1), create(0)}, true},
-		"out of order": {[]step{create(1), create(0)}, false},
-		"one missing":  {[]step{create(0)}, false},
-	} {
-		err := inOrder(c.steps, 2)
-		check.That(t, (err == nil) == c.right, "%s: %v", name, err)
-	}
+// TestCreated: the first creation of each chain counts.
+func TestCreated(t *testing.T) {
+	log := &treeLog{lines: []step{{Kind: "create", Tag: "b"}, {Kind: "word", Tag: "a"},
+		{Kind: "create", Tag: "a"}, {Kind: "create", Tag: "b"}}}
+	check.That(t, slices.Equal(log.created(), []string{"b", "a"}), "%q", log.created())
 }
 
 // TestBankSeesWhatIsWrong: a check that never fails checks nothing.

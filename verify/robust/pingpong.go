@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/examples/pingpong"
@@ -96,22 +94,16 @@ func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) {
 	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered",
 		Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
 	check.Must(answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
-		var unfinished []string
 		for queue, name := range map[string]string{pingpong.Pings: "pong",
 			pingpong.Pongs: pingpong.Consumer} {
-			state := name + " is not there"
-			err = errors.Join(err, eachConsumer(ctx, d, queue, name, func(c delivery.Status) {
-				count += int(c.Delivered)
-				state = fmt.Sprintf("%s is %s at %d of %d: %s", name, c.State, c.Delivered, c.Position, c.Error)
-				if c.State == delivery.Idle && c.Delivered == int64(r.messages()) {
-					state = ""
-				}
-			}))
-			if state != "" {
-				unfinished = append(unfinished, state)
+			c := consumerOf(ctx, d, queue, name)
+			count += int(c.Delivered)
+			if c.State != delivery.Idle || c.Delivered != int64(r.messages()) {
+				left += fmt.Sprintf("%s is %q at %d of %d: %s; ", name, c.State, c.Delivered, c.Position,
+					c.Error)
 			}
 		}
-		return count, strings.Join(unfinished, "; "), err
+		return count, left, nil
 	}))
 }
 

@@ -10,11 +10,61 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
+	"github.com/streamsort/streamsort/localstack/ministack"
 )
+
+// TestQueueReaderTakesOnce: what SQS delivers again is not taken again, and its queue is empty only
+// when it is deleted.
+func TestQueueReaderTakesOnce(t *testing.T) {
+	server := ministack.ForTest(t)
+	outputs, err := server.Deploy(t.Context(), "once", []byte(`{
+	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "once", "VisibilityTimeout": 0}}},
+	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`), nil)
+	check.OK(t, err)
+	times := 0
+	var reader *queueReader
+	reader, err = newQueueReader(outputs["Q"], func(m types.Message) error {
+		times++
+		if times > 1 {
+			return nil
+		}
+		// Somebody else gets it meanwhile, so that our receipt does not delete it.
+		_, err := reader.client.ReceiveMessage(t.Context(),
+			&sqs.ReceiveMessageInput{QueueUrl: &reader.url})
+		return err
+	})
+	check.OK(t, err)
+	check.Get(reader.client.SendMessage(t.Context(),
+		&sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}))
+	said := reader.holds(t.Context())
+	check.That(t, strings.HasSuffix(said, "/once holds 1 messages, and 0 in flight"), "said %s", said)
+	since := time.Now()
+	for !reader.empty(since) {
+		check.OK(t, reader.once(t.Context()))
+	}
+	check.That(t, times == 1 && reader.again.Load() == 1, "%d %d", times, reader.again.Load())
+}
+
+// TestQueueReaderEnds: a message that cannot be read, and a queue that is not there, end it.
+func TestQueueReaderEnds(t *testing.T) {
+	server := ministack.ForTest(t)
+	reader, err := newQueueReader(server.Endpoint+"/000000000000/nowhere", func(types.Message) error {
+		return nil
+	})
+	check.OK(t, err)
+	check.IsA[*types.QueueDoesNotExist](t, reader.run(t.Context()))
+	_, err = newQueueReader("", nil)
+	check.That(t, err != nil, "no URL was taken")
+}
 
 // TestMain is a copy of a consumer where a scenario starts this program as one.
 func TestMain(m *testing.M) {

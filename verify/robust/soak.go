@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
@@ -164,17 +165,14 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 
 // run reads the sinks' queues, and runs the sweep again and again.
 func (s *sinks) run(ctx context.Context) (stop func() error) {
-	var stops []func() error
-	for _, reader := range s.readers {
-		stops = append(stops, s.During(ctx, reader.run))
-	}
-	stops = append(stops, s.During(ctx, s.sweeps))
-	return func() (err error) {
-		for _, stop := range stops {
-			err = cmp.Or(err, stop())
+	return s.During(ctx, func(ctx context.Context) error {
+		group, ctx := errgroup.WithContext(ctx)
+		for _, reader := range s.readers {
+			group.Go(func() error { return reader.run(ctx) })
 		}
-		return err
-	}
+		group.Go(func() error { return s.sweeps(ctx) })
+		return group.Wait()
+	})
 }
 
 // configureGap has a queue announce its gap soon.
@@ -276,9 +274,9 @@ func (s *sinks) report() {
 	s.Row("processes killed", "%d in %d calls", killed, calls)
 	s.Row("stream records", "%d delivered, %d repeated, %d dropped", delivered, repeated, dropped)
 	s.Row("DynamoDB", "%s", s.network)
-	redelivered := 0
+	redelivered := int64(0)
 	for _, reader := range s.readers {
-		redelivered += reader.redelivered()
+		redelivered += reader.again.Load()
 	}
 	s.Row("queues read", "%d messages delivered here again", redelivered)
 	lines, violations := s.said.report()

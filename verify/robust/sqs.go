@@ -2,17 +2,22 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
 // queueReader takes the messages of one SQS queue, one receive at a time, so that a group's stay in
@@ -24,9 +29,8 @@ type queueReader struct {
 	take   func(types.Message) error
 	taken  map[string]bool // by SQS's id
 
-	mu      sync.Mutex
-	again   int       // messages that were delivered before
-	emptyAt time.Time // when the last receive began, if it found nothing
+	again   atomic.Int64 // messages that SQS delivered more than once
+	emptyAt atomic.Int64 // when the last receive began, in nanoseconds, if it found nothing
 }
 
 // newQueueReader reads the queue at a URL, which also tells where SQS is.
@@ -69,15 +73,11 @@ func (r *queueReader) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	r.emptyAt = time.Time{}
 	if len(out.Messages) == 0 {
-		r.emptyAt = began
-	}
-	r.mu.Unlock()
-	if len(out.Messages) == 0 {
+		r.emptyAt.Store(began.UnixNano())
 		return nil
 	}
+	r.emptyAt.Store(0)
 	done := make([]types.DeleteMessageBatchRequestEntry, len(out.Messages))
 	for i, m := range out.Messages {
 		if err := r.takeOnce(m); err != nil {
@@ -94,9 +94,7 @@ func (r *queueReader) once(ctx context.Context) error {
 
 func (r *queueReader) takeOnce(m types.Message) error {
 	if m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)] != "1" {
-		r.mu.Lock()
-		r.again++
-		r.mu.Unlock()
+		r.again.Add(1)
 	}
 	id := aws.ToString(m.MessageId)
 	if r.taken[id] {
@@ -104,13 +102,6 @@ func (r *queueReader) takeOnce(m types.Message) error {
 	}
 	r.taken[id] = true
 	return r.take(m)
-}
-
-// redelivered is how many messages SQS delivered more than once.
-func (r *queueReader) redelivered() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.again
 }
 
 // holds says how many messages the queue holds and has in flight.
@@ -128,8 +119,87 @@ func (r *queueReader) holds(ctx context.Context) string {
 }
 
 // empty reports whether nothing that was there at a time is left.
-func (r *queueReader) empty(since time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.emptyAt.After(since)
+func (r *queueReader) empty(since time.Time) bool { return r.emptyAt.Load() > since.UnixNano() }
+
+// taking has a watcher take the messages of a queue, as they are read.
+func taking(
+	w *traffic.Watcher, read func(types.Message) (traffic.Output, error),
+) func(types.Message) error {
+	return func(m types.Message) error {
+		o, err := read(m)
+		if err == nil {
+			w.Take(o)
+		}
+		return err
+	}
+}
+
+// outputOfFIFO reads a message of a FIFO queue by its attributes, whether a consumer or a topic put
+// it there.
+func outputOfFIFO(m types.Message) (o traffic.Output, err error) {
+	attribute := func(name string) string {
+		value := m.MessageAttributes[name]
+		if value.BinaryValue != nil {
+			return string(value.BinaryValue)
+		}
+		return aws.ToString(value.StringValue)
+	}
+	o.Queue = attribute("queue")
+	if o.Seq, err = strconv.ParseInt(attribute("seq"), 10, 64); err != nil {
+		return o, fmt.Errorf("attribute seq: %w", err)
+	}
+	number, _, _ := strings.Cut(attribute("token"), "-")
+	if o.Token, err = strconv.ParseInt(number, 10, 64); err != nil {
+		return o, fmt.Errorf("attribute token: %w", err)
+	}
+	sent, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)],
+		10, 64)
+	if err != nil {
+		return o, fmt.Errorf("attribute SentTimestamp: %w", err)
+	}
+	o.At = time.UnixMilli(sent)
+	body := []byte(aws.ToString(m.Body))
+	switch encoding := attribute("encoding"); encoding {
+	case "":
+	case "empty":
+		body = nil
+	case "base64":
+		if body, err = base64.StdEncoding.DecodeString(string(body)); err != nil {
+			return o, err
+		}
+	default:
+		return o, fmt.Errorf("encoding %q is not known", encoding)
+	}
+	o.Sums = traffic.SumsOf(body)
+	return o, nil
+}
+
+// event is an event of a bus as a queue behind it gets it.
+type event struct {
+	DetailType string          `json:"detail-type"`
+	Detail     json.RawMessage `json:"detail"`
+}
+
+// outputOfEvent reads a message by the event in it.
+func outputOfEvent(m types.Message) (o traffic.Output, err error) {
+	var e event
+	if err := json.Unmarshal([]byte(aws.ToString(m.Body)), &e); err != nil {
+		return o, err
+	}
+	var d struct {
+		Queue       string
+		Seq, TokenN int64
+		Body        json.RawMessage
+		BodyBase64  []byte
+	}
+	if err := json.Unmarshal(e.Detail, &d); err != nil {
+		return o, err
+	}
+	o = traffic.Output{Place: traffic.At(d.Queue, d.Seq), Token: d.TokenN, At: time.Now()}
+	if d.Body != nil {
+		o.Sums, o.Rewritten = traffic.SumsOf(d.Body), true
+	} else {
+		o.Sums = traffic.SumsOf(d.BodyBase64)
+	}
+	return o, nil
 }

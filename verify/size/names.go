@@ -2,6 +2,8 @@ package main
 
 import (
 	"go/ast"
+	"go/token"
+	"go/types"
 	"reflect"
 	"strconv"
 	"strings"
@@ -28,7 +30,8 @@ func (t *tree) exported(folder string, parsed *ast.File) {
 func declared(d ast.Decl) (names []*ast.Ident) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Recv == nil || receiver(d.Recv.List[0].Type).IsExported() {
+		if d.Recv == nil ||
+			token.IsExported(strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*")) {
 			return []*ast.Ident{d.Name}
 		}
 	case *ast.GenDecl:
@@ -42,21 +45,6 @@ func declared(d ast.Decl) (names []*ast.Ident) {
 		}
 	}
 	return names
-}
-
-// receiver returns the name of a receiver's type.
-func receiver(e ast.Expr) *ast.Ident {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return receiver(e.X)
-	case *ast.IndexExpr:
-		return receiver(e.X)
-	case *ast.IndexListExpr:
-		return receiver(e.X)
-	case *ast.Ident:
-		return e
-	}
-	return ast.NewIdent("_")
 }
 
 // knobs counts what a user can set: properties of the CDK, settings of a queue, verbs and flags of

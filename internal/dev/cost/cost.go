@@ -1,3 +1,12 @@
+// Package cost says what Streamsort costs on AWS, in dollars a month, beside SQS FIFO and the
+// algorithm of aws-stream-sort. `make cost` prints it; docs/reference/cost.md has its tables, and
+// says what is assumed.
+//
+// Call [Workload.Check] and [Workload.Bills]. Every figure is one of three kinds, and stands in a
+// file of its own: what AWS charges (prices.go), what an operation takes (units.go; tests measure
+// each by AWS's rules and fail when it has changed), and what nobody has measured on AWS
+// (assumed.go: times, sizes of log lines). A bill counts nothing twice and leaves out what is the
+// same for all: the consumer's own function, data transfer, the free tier.
 package cost
 
 import (
@@ -42,29 +51,22 @@ const maxRate, maxBatch, maxQueues, maxWindow, minLinger, maxLinger = 1_000_000,
 // Check reports each field that is out of its bounds, and a rate that so few queues cannot take.
 func (w Workload) Check() error {
 	var errs []error
-	if !(w.Rate > 0 && w.Rate <= maxRate) {
-		errs = append(errs, fmt.Errorf("rate is %g; write messages a second, above 0 and up to %d",
-			w.Rate, maxRate))
+	must := func(holds bool, format string, arguments ...any) {
+		if !holds {
+			errs = append(errs, fmt.Errorf(format, arguments...))
+		}
 	}
-	if w.Batch < 1 || w.Batch > maxBatch {
-		errs = append(errs, fmt.Errorf("batch is %d; write how many messages a request has, 1 to %d",
-			w.Batch, maxBatch))
-	}
-	if w.Queues < 1 || w.Queues > maxQueues {
-		errs = append(errs, fmt.Errorf("queues is %d; write how many queues share the rate, 1 to %d",
-			w.Queues, maxQueues))
-	}
-	if !(w.Window >= 0 && w.Window <= maxWindow) {
-		errs = append(errs, fmt.Errorf("window is %gs; write 0s to %ds", w.Window, maxWindow))
-	}
-	switch {
-	case w.Linger != 0 && !(w.Linger >= minLinger && w.Linger <= maxLinger):
-		errs = append(errs, fmt.Errorf("linger is %gs; write 1ms to %ds", w.Linger, maxLinger))
-	case w.Linger != 0 && w.Batch != 1:
-		errs = append(errs,
-			fmt.Errorf("linger is %gs and batch %d; write batch 1: the producer makes the batches",
-				w.Linger, w.Batch))
-	}
+	must(w.Rate > 0 && w.Rate <= maxRate,
+		"rate is %g; write messages a second, above 0 and up to %d", w.Rate, maxRate)
+	must(w.Batch >= 1 && w.Batch <= maxBatch,
+		"batch is %d; write how many messages a request has, 1 to %d", w.Batch, maxBatch)
+	must(w.Queues >= 1 && w.Queues <= maxQueues,
+		"queues is %d; write how many queues share the rate, 1 to %d", w.Queues, maxQueues)
+	must(w.Window >= 0 && w.Window <= maxWindow, "window is %gs; write 0s to %ds", w.Window, maxWindow)
+	lingers := w.Linger >= minLinger && w.Linger <= maxLinger
+	must(w.Linger == 0 || lingers, "linger is %gs; write 1ms to %ds", w.Linger, maxLinger)
+	must(!lingers || w.Batch == 1,
+		"linger is %gs and batch %d; write batch 1: the producer makes the batches", w.Linger, w.Batch)
 	errs = append(errs, w.Disorder.check())
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -322,3 +324,105 @@ func (u Units) times(n float64) Units { return Units{u.Writes * n, u.Reads * n} 
 func (u Units) plus(o Units) Units    { return Units{u.Writes + o.Writes, u.Reads + o.Reads} }
 
 func clamp(value, least, most float64) float64 { return math.Min(math.Max(value, least), most) }
+
+// batch is how many messages of one queue come together. The first of those of a lingering producer
+// waits for all of the linger where its queue is alone; with others, whose requests it goes along
+// with, for three quarters of it at least: each queue has waited for half. TestLingerFigures of
+// pkg/producer pins both. What more comes while the request before is under way is left out.
+func (w Workload) batch() float64 {
+	if w.Linger == 0 {
+		return float64(w.Batch)
+	}
+	waits := w.Linger
+	if w.Queues > 1 {
+		waits *= 0.75
+	}
+	return math.Min(1+w.perQueue()*waits, maxBatch)
+}
+
+// batches are those of one queue, a second.
+func (w Workload) batches() float64 { return w.Rate / w.batch() }
+
+// requests are those of the producer, a second. One that lingers makes two in each linger at most,
+// with several queues each, or more where they would have more than 500 messages.
+func (w Workload) requests() float64 {
+	if w.Linger == 0 {
+		return w.batches()
+	}
+	return math.Max(math.Min(w.batches(), 2/w.Linger), w.Rate/maxBatch)
+}
+
+// Measured is what a million messages of a load cost with one consumer, in dollars.
+type Measured struct {
+	// Tables is for the units that it took; Total for all, without what there is once.
+	Tables, Total float64
+	// Expected is Total by the figures of this package, and not by what was measured.
+	Expected float64
+}
+
+// Measured prices the units that a message took, as the producer moves the cursor; together says
+// that batches were one item each. The workload has been checked but for its rate.
+func (w Workload) Measured(message Units, together bool) Measured {
+	f := w.sync()
+	if together && w.appendable() {
+		f = w.append()
+	}
+	b := w.delivered("", f)
+	millions := w.Messages() / million
+	m := Measured{Tables: message.dollars() * million,
+		Expected: (b.Total() - b.Fixed - w.sweep(f.moves).Quiet()) / millions}
+	m.Total = m.Expected - b.Requests/millions + m.Tables
+	return m
+}
+
+// queueUnits is how many write units a second one queue can take: all its messages are in one
+// partition, and its cursor is one item. Neither is split by who writes at its end.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+const queueUnits = 1000
+
+// QueueRate is how many messages a second one queue takes, by units: 1,000 where each is an item of
+// its own, however many come in a request, for each is a write of its partition.
+const QueueRate = queueUnits
+
+// appendable reports whether the producer's batches can be one item each.
+func (w Workload) appendable() bool { return w.Disorder == InOrder && w.batch() > 1 && !w.Keyed }
+
+// AppendRate is how many messages a second one queue takes, by units, where each batch of JSON is
+// one item: as many as its partition has units for, or as its cursor can be moved over.
+func (w Workload) AppendRate() float64 {
+	each := w.perItem()
+	return queueUnits * each / math.Max(itemUnits(each), 1)
+}
+
+func (w Workload) perItem() float64 { return math.Min(w.batch(), mostTogether) }
+
+func (w Workload) perQueue() float64 { return w.Rate / float64(w.Queues) }
+
+// singly reports whether the queues take the rate where each message is an item.
+func (w Workload) singly() bool { return w.perQueue() <= QueueRate }
+
+// queueRate is the most that one queue takes of this workload.
+func (w Workload) queueRate() float64 {
+	if w.appendable() {
+		return math.Max(QueueRate, w.AppendRate())
+	}
+	return QueueRate
+}
+
+// checkQueues reports a rate that so few queues cannot take.
+func (w Workload) checkQueues() error {
+	most := w.queueRate()
+	if w.perQueue() <= most {
+		return nil
+	}
+	return fmt.Errorf("rate is %g on queues %d; a queue takes %.0f messages a second at most%s, so write queues %d or more",
+		w.Rate, w.Queues, most, w.asOne(), int(math.Ceil(w.Rate/most)))
+}
+
+// asOne says of a workload whose batches can be one item each that they are.
+func (w Workload) asOne() string {
+	if w.appendable() {
+		return fmt.Sprintf(" in batches of %.3g that are one item", w.batch())
+	}
+	return ""
+}

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -75,6 +77,12 @@ func TestAMillionQueues(t *testing.T) {
 	check.That(t, quiet <= 25, "$%.2f a month, want 25 at most", quiet)
 }
 
+// TestLinger: the requests that take so many bound it.
+func TestLinger(t *testing.T) {
+	w := Workload{Rate: 100_000, Batch: 1, Disorder: InOrder, Queues: 1000, Linger: 1}
+	check.That(t, w.requests() == 200 && w.batch() == 76, "%g %g", w.requests(), w.batch())
+}
+
 func TestAt(t *testing.T) {
 	measured := Producer[Window8]
 	for size, want := range map[float64]Units{
@@ -90,6 +98,7 @@ func TestAt(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	const aQueue = "a queue takes 1000 messages a second at most, so write queues 2 or more"
 	good := Workload{Rate: 100, Batch: 25, Disorder: Window8, Queues: 10}
 	for _, c := range []struct {
 		spoil func(*Workload)
@@ -103,6 +112,12 @@ func TestCheck(t *testing.T) {
 		{func(w *Workload) { w.Disorder = "4" }, `disorder is "4"; write one of 0, 8, 32, reverse, random`},
 		{func(w *Workload) { w.Queues = 0 }, "queues is 0; write how many queues share the rate"},
 		{func(w *Workload) { w.Rate, w.Queues = 5500, 5 }, "write queues 6 or more"},
+		{func(w *Workload) { *w = Workload{Rate: 1001, Batch: 1, Disorder: InOrder, Queues: 1} }, aQueue},
+		{func(w *Workload) { *w = Workload{Rate: 1001, Batch: 25, Disorder: Window8, Queues: 1} }, aQueue},
+		{func(w *Workload) { *w = Workload{Rate: 1001, Batch: 25, Disorder: InOrder, Keyed: true, Queues: 1} }, aQueue},
+		{func(w *Workload) { w.Linger, w.Batch = 0.0001, 1 }, "write 1ms to 60s"},
+		{func(w *Workload) { w.Linger, w.Batch = 61, 1 }, "write 1ms to 60s"},
+		{func(w *Workload) { w.Linger = 1 }, "write batch 1"},
 	} {
 		w := good
 		c.spoil(&w)
@@ -165,5 +180,136 @@ func TestFixed(t *testing.T) {
 	if count["AWS::CloudWatch::Alarm"] != alarms || count["AWS::CloudWatch::Dashboard"] != dashboards {
 		t.Errorf("the template has %d alarms and %d dashboards, the bill %d and %d",
 			count["AWS::CloudWatch::Alarm"], count["AWS::CloudWatch::Dashboard"], alarms, dashboards)
+	}
+}
+
+// aMillion is what a million messages cost with one consumer.
+func aMillion(t *testing.T, w Workload) float64 {
+	t.Helper()
+	return bills(t, w)[ours].Total() / w.Messages() * million
+}
+
+// TestSingles: in which configuration single messages keep to $1.90 a million, and that no other
+// one does; docs/reference/cost.md has what they cost.
+func TestSingles(t *testing.T) {
+	for _, c := range []struct {
+		queues int
+		change func(*Workload)
+		keeps  bool
+	}{
+		{16, cheapest, true},
+		{110, cheapest, true},
+		{125, cheapest, false},
+		{16, func(w *Workload) { cheapest(w); w.Tracing = true }, false},
+		{16, func(w *Workload) { cheapest(w); w.Window = 0 }, true},
+		{16, func(w *Workload) { cheapest(w); w.URL = false }, false},
+	} {
+		w := singly(c.queues)
+		c.change(&w)
+		check.Is(t, (aMillion(t, w) <= 1.90), c.keeps, w)
+	}
+}
+
+// TestDefault: what a million single messages may cost by default; docs/reference/cost.md has the
+// configuration.
+func TestDefault(t *testing.T) {
+	got := aMillion(t, singly(16))
+	check.That(t, got <= 2.75, "$%.3f a million, want at most $2.75", got)
+	traced := singly(16)
+	traced.Tracing = true
+	got = aMillion(t, traced)
+	check.That(t, got > 2.75, "$%.3f a million with X-Ray", got)
+}
+
+// TestHundreds: the goal for batches of 100 JSON messages in order, with one consumer, API, logs
+// and X-Ray, which is on.
+func TestHundreds(t *testing.T) {
+	_, w := inBatches(100)
+	w.Tracing = true
+	b := bills(t, w)[oursAppended]
+	got := b.Total() / w.Messages() * million
+	check.That(t, got <= 0.15 && b.API != 0 && b.Logs != 0 && b.XRay != 0, "$%.3f a million", got)
+}
+
+// TestCallLine: the line of a put, by the names that a stack's function has.
+func TestCallLine(t *testing.T) {
+	var out bytes.Buffer
+	e := emf.New(&out, emf.Names{Function: "Streamsort-EnqueueFunction0A1B2C3D-aBcDeFgHiJkL"})
+	e.Begin().Flush() // the first has a ColdStart more
+	out.Reset()
+	m := e.Begin()
+	m.Count("MessagesStored", 1)
+	m.Count("Advances", 1)
+	m.Flush()
+	check.Is(t, out.Len()-1+26, callLine, &out)
+}
+
+// TestThePagesAreWhatIsCounted holds the tables of docs/reference/cost.md and the README's to the
+// bills.
+func TestThePagesAreWhatIsCounted(t *testing.T) {
+	err := Page("../../..", false)
+	check.That(t, err == nil, "%v", err)
+}
+
+// What one queue takes, worked out by hand of the units that are measured: an item of 100 has
+// 0.03 units a message, a hundredth of which moves the cursor.
+func TestOneQueue(t *testing.T) {
+	for batch, want := range map[int]float64{2: 2_000, 5: 5_000, 25: 25_000, 100: 50_000,
+		500: 500_000.0 / 7} {
+		w := Workload{Rate: want, Batch: batch, Disorder: InOrder, Queues: 1}
+		got := w.AppendRate()
+		check.That(t, math.Abs(got-want) <= 1, "%d %.0f %.0f", batch, got, want)
+		w.Rate = math.Floor(w.AppendRate())
+		err := w.Check()
+		check.That(t, err == nil, "%v", err)
+		w.Rate += 2
+		if err := w.Check(); err == nil ||
+			!strings.Contains(err.Error(), "that are one item, so write queues 2 or more") {
+			t.Errorf("batches of %d, %g a second: error %v", batch, w.Rate, err)
+		}
+	}
+}
+
+// TestTooMuchForSingles: where a queue's rate is possible for batches that are one item only, these
+// have a bill, and nothing else of ours has.
+func TestTooMuchForSingles(t *testing.T) {
+	names := func(w Workload) (all []string) {
+		for _, b := range w.Bills() {
+			all = append(all, b.Name)
+		}
+		return all
+	}
+	w := Workload{Rate: 10_000, Batch: 100, Disorder: InOrder, Queues: 1}
+	if got, want := names(w),
+		[]string{"append", "append, one consumer", "SQS FIFO"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var out bytes.Buffer
+	check.OK(t, w.Write(&out))
+	for _, want := range []string{"One queue takes 1000 messages a second",
+		"50000 in batches of 100 that are one item", "is left out"} {
+		check.That(t, strings.Contains(out.String(), want), "no %q in\n%s", want, &out)
+	}
+	w.Queues = 10
+	got := names(w)
+	check.That(t, slices.Contains(got, "sync") && slices.Contains(got, "aws-stream-sort"), "%q", got)
+}
+
+// TestMeasured: what the figures say is what is expected, and other units change the tables' part
+// alone.
+func TestMeasured(t *testing.T) {
+	for _, together := range []bool{false, true} {
+		w := Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}
+		name := map[bool]string{false: "sync, one consumer", true: "append, one consumer"}[together]
+		b := bills(t, w)[name]
+		tables := b.Requests / w.Messages()
+		m := w.Measured(Units{Writes: tables / writeUnits}, together)
+		whole := (b.Total() - b.Fixed) / w.Messages() * million
+		if math.Abs(m.Total-m.Expected) > 1e-9 || math.Abs(m.Tables-tables*million) > 1e-9 ||
+			m.Expected > whole || m.Expected < whole-0.01 {
+			t.Errorf("%s: %+v, and the bill has $%.4f a million", name, m, whole)
+		}
+		more := w.Measured(Units{Writes: tables/writeUnits + 1}, together)
+		check.That(t, math.Abs(more.Total-m.Total-0.625) <= 1e-9, "%s %.4f", name, more.Total-m.Total)
 	}
 }

@@ -1,6 +1,8 @@
 package cost
 
-import "math"
+import (
+	"math"
+)
 
 // What a look at all queues takes. Measured by TestSweep.
 const (
@@ -56,4 +58,67 @@ func (w Workload) sweep(moves float64) Sweep {
 			waiting*memory*gbSecond + traces(1.0/sweepCalls, w.Tracing),
 		Moved: looks * (movedReads*readUnits + trip/width*memory*gbSecond),
 	}
+}
+
+// Timer is what wake-ups cost, in dollars.
+type Timer struct {
+	// Polls is what Lambda's asking an empty queue costs a month, Million a million wake-ups that
+	// come one by one, and Together a million that come ten at a time.
+	Polls, Million, Together float64
+}
+
+// Lambda asks a queue by so many connections, each of which waits for so many seconds.
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+const pollers, pollTime = 5, 20
+
+// queueCalls are the requests to SQS of a batch: sent, received, deleted.
+const queueCalls = 3
+
+// timer is what the timer costs. A wake-up takes a read of the thing; what is then done would have
+// been done without it.
+func (w Workload) timer() Timer {
+	wakeUps := func(calls float64) float64 {
+		b := w.bill("")
+		b.addCalls(calls/month, trip)
+		return calls*queueCalls*standardRequest + million*readUnits + b.Functions + b.Logs + b.XRay
+	}
+	return Timer{Polls: month / pollTime * pollers * standardRequest, Million: wakeUps(million),
+		Together: wakeUps(million / 10)}
+}
+
+// Gathered is what it costs, in dollars a million messages, to have records of the streams gathered
+// for so long.
+type Gathered struct {
+	// Seconds is how long what comes first waits at most.
+	Seconds float64
+	// Sort is what its calls and looks take where the producer moves the cursors, so that nobody
+	// waits for it; Process what one consumer takes, for which its messages wait.
+	Sort, Process float64
+}
+
+// windows are those of the curve, in seconds; 0 is at once: 4 polls a second.
+var windows = [...]float64{0, 1, 2, 5, 10, 30}
+
+func (w Workload) gathered() []Gathered {
+	var curve []Gathered
+	f := w.usual()
+	for _, seconds := range windows {
+		w.Window = seconds
+		window := math.Max(seconds, 1.0/polls)
+		sort := w.bill("")
+		calls, looks := w.sortLooks(f.items, window)
+		sort.addCalls(calls, trip)
+		sort.addUnits(Heal.times(looks))
+		consumer := w.delivered("", f).Total() - w.sorter("", f).Total()
+		curve = append(curve, Gathered{
+			Seconds: seconds, Sort: sort.Total() / w.Messages() * million,
+			Process: consumer / w.Messages() * million,
+		})
+	}
+	return curve
+}
+
+// records is how many a call of process has to take, where they are gathered for so many seconds.
+func (w Workload) records(f flow, window float64) float64 {
+	return math.Ceil(f.moves / math.Min(lanes, float64(w.Queues)) * window)
 }

@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -176,3 +177,115 @@ func jsonMessages(first int64, n int, kind cursor.Kind) []cursor.Message {
 	}
 	return group
 }
+
+const olderPage = 5
+
+// olderPut is aws-stream-sort's algorithm after its description, to compare costs with: store the
+// message; read the cursor; if the message is the next, put the cursor, look ahead in pages of
+// five, and put the cursor again, as long as there is more. It is right with one writer and no
+// fault.
+func olderPut(s *cursor.Store, m cursor.Message) {
+	ctx, store := context.Background(), s.Requests(queuelog.Inside{})
+	m.Digest, m.Op, m.EnqueuedAt = make([]byte, 16), make([]byte, 8), clock()
+	m.ExpiresOn = m.EnqueuedAt.Add(14 * 24 * time.Hour)
+	check.Get(store.PutMessage(ctx, m))
+	cur := check.Get(store.Cursor(ctx, m.Queue, false))
+	position := int64(0)
+	if cur.Exists() {
+		position = cur.Position
+	}
+	if m.Seq != position+1 {
+		return
+	}
+	for end := m.Seq; ; {
+		// One write, as its unconditional put is.
+		if position == 0 {
+			check.Get(store.CreateCursor(ctx, cursor.Cursor{Queue: m.Queue, Position: end, Announced: -1,
+				Settings: cursor.DefaultSettings()}))
+		} else {
+			moved := cursor.Range{From: position, To: end}
+			check.Get2(store.Move(ctx, m.Queue, moved, position, clock()))
+		}
+		position = end
+		page := check.Get(store.Messages(ctx,
+			queuelog.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage}))
+		for _, ahead := range page.Messages {
+			if ahead.Seq != end+1 {
+				break
+			}
+			end = ahead.Seq
+		}
+		if end == position {
+			return
+		}
+	}
+}
+
+// arrival is an order in which the messages 1 to 100 of a queue arrive.
+type arrival struct {
+	name string
+	seqs []int64
+}
+
+// arrivals are the orders of arrival that algorithms are compared in: as they were made, up to 8
+// and up to 32 places later than that, the last one first, and any.
+func arrivals() []arrival {
+	inOrder := make([]int64, messages)
+	for i := range inOrder {
+		inOrder[i] = int64(i) + 1
+	}
+	reverse, shuffled := make([]int64, messages), make([]int64, messages)
+	for i, at := range rand.New(rand.NewPCG(1, 0)).Perm(messages) {
+		reverse[i], shuffled[i] = int64(messages-i), int64(at)+1
+	}
+	return []arrival{
+		{"in order", inOrder},
+		{"window 8", delayed(inOrder, 8)},
+		{"window 32", delayed(inOrder, 32)},
+		{"reverse", reverse},
+		{"random", shuffled},
+	}
+}
+
+const messages = 100
+
+// delayed has each message come up to width places later.
+func delayed(inOrder []int64, width int) []int64 {
+	random := rand.New(rand.NewPCG(1, uint64(width)))
+	at := make([][]int64, len(inOrder)+width+1)
+	for _, seq := range inOrder {
+		place := int(seq) + random.IntN(width+1)
+		at[place] = append(at[place], seq)
+	}
+	var seqs []int64
+	for _, some := range at {
+		seqs = append(seqs, some...)
+	}
+	return seqs
+}
+
+// least is what any algorithm takes that stores each message as an item, moves the position as soon
+// as it can, and keeps nothing in mind: a write a message, a write a move, and a strong read of
+// what waits behind a gap that is filled, of 4 KB at most each.
+func (o arrival) least() Units {
+	waits := map[int64]bool{}
+	position, moves, read := int64(0), 0.0, 0.0
+	for _, seq := range o.seqs {
+		waits[seq] = true
+		if seq != position+1 {
+			continue
+		}
+		over := 0
+		for position++; waits[position+1]; position++ {
+			over++
+		}
+		if moves++; over > 0 {
+			read += float64((over*itemBytes + readBytes - 1) / readBytes)
+		}
+	}
+	n := float64(len(o.seqs))
+	return Units{1 + moves/n, read / n}
+}
+
+// itemBytes is what a message of 100 bytes takes as an item, readBytes what a read unit reads.
+const itemBytes, readBytes = 208, 4096

@@ -1,5 +1,5 @@
 // Package meter counts what DynamoDB would charge. A [Meter] sits between the SDK and the network
-// ([New]); [Meter.Total] says what passed so far, by operation.
+// ([New]); [Meter.Count] says what passed so far.
 //
 // Units are computed here, by AWS's rules, from the requests and the answers: the servers for local
 // work report less than AWS charges. What is approximated:
@@ -12,17 +12,14 @@
 //     keys must be among it); what a filter removed counts by ScannedCount at the mean size of the
 //     table's items seen.
 //   - An index of keys is charged for the places that items take and leave in
-//     it, under the operation "Index", as far as an answer shows the item.
+//     it, as far as an answer shows the item.
 package meter
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -40,7 +37,7 @@ const (
 	ReadPrice  = 0.125
 )
 
-// Count is what an operation, or all, came to.
+// Count is what requests came to.
 type Count struct {
 	// Requests are those that reached the server, the SDK's repeats among them.
 	Requests int
@@ -51,46 +48,9 @@ type Count struct {
 // Dollars is the price of a count, in dollars a million times of it.
 func (c Count) Dollars() float64 { return c.Writes*WritePrice + c.Reads*ReadPrice }
 
-func (c *Count) add(o Count) {
-	c.Requests += o.Requests
-	c.Writes += o.Writes
-	c.Reads += o.Reads
-}
-
-// Counts are counts by operation, such as "PutItem".
-type Counts map[string]Count
-
-// Total is the sum of all operations.
-func (c Counts) Total() Count {
-	var total Count
-	for _, count := range c {
-		total.add(count)
-	}
-	return total
-}
-
 // Sub is what was added since an earlier moment.
-func (c Counts) Sub(earlier Counts) Counts {
-	since := Counts{}
-	for operation, now := range c {
-		was := earlier[operation]
-		d := Count{now.Requests - was.Requests, now.Writes - was.Writes, now.Reads - was.Reads}
-		if d != (Count{}) {
-			since[operation] = d
-		}
-	}
-	return since
-}
-
-// String lists the operations in the order of their names.
-func (c Counts) String() string {
-	var out strings.Builder
-	for _, operation := range slices.Sorted(maps.Keys(c)) {
-		n := c[operation]
-		fmt.Fprintf(&out, "%s %d (%.1f write, %.1f read units); ", operation,
-			n.Requests, n.Writes, n.Reads)
-	}
-	return strings.TrimSuffix(out.String(), "; ")
+func (c Count) Sub(earlier Count) Count {
+	return Count{c.Requests - earlier.Requests, c.Writes - earlier.Writes, c.Reads - earlier.Reads}
 }
 
 // Meter is an http.RoundTripper that counts. It may be used by any number of goroutines.
@@ -98,7 +58,7 @@ type Meter struct {
 	next http.RoundTripper
 
 	mu     sync.Mutex
-	counts Counts
+	total  Count
 	tables map[string]table.Definition       // the keys of those that were created through the Meter
 	items  map[string]map[digest.Digest]seen // by table and key
 }
@@ -109,23 +69,18 @@ type seen struct {
 	entry ddb.Item
 }
 
-// indexOperation is the name under which the writes of indexes are counted: they are no requests of
-// their own.
-const indexOperation = "Index"
-
 // New returns a Meter in front of the transport.
 func New(next http.RoundTripper) *Meter {
 	return &Meter{
-		next: next, counts: Counts{},
-		tables: map[string]table.Definition{}, items: map[string]map[digest.Digest]seen{},
+		next: next, tables: map[string]table.Definition{}, items: map[string]map[digest.Digest]seen{},
 	}
 }
 
-// Counts is what passed so far.
-func (m *Meter) Counts() Counts {
+// Count is what passed so far.
+func (m *Meter) Count() Count {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return maps.Clone(m.counts)
+	return m.total
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -222,24 +177,24 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 	in, out := decode(asked), decode(answered)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	count := Count{Requests: 1}
+	var writes, reads float64
 	failed := strings.HasSuffix(out.Type, "ConditionalCheckFailedException")
 	if status == http.StatusOK || failed {
 		switch operation {
 		case "CreateTable":
 			m.tables[in.TableName] = in.definition()
 		case "PutItem", "UpdateItem":
-			count.Writes = m.write(in, out, failed)
+			writes = m.write(in, out, failed)
 		case "DeleteItem":
 			key := m.key(in.TableName, item(in.Key))
-			count.Writes = ddb.WriteUnits(m.items[in.TableName][key].size)
+			writes = ddb.WriteUnits(m.items[in.TableName][key].size)
 			if !failed {
 				m.store(in.TableName, key, ddb.Item{})
 			}
 		case "GetItem":
-			count.Reads = ddb.ReadUnits(m.see(in.TableName, item(out.Item)), in.ConsistentRead)
+			reads = ddb.ReadUnits(m.see(in.TableName, item(out.Item)), in.ConsistentRead)
 		case "BatchGetItem":
-			count.Reads = m.batch(in, out)
+			reads = m.batch(in, out)
 		case "Query", "Scan":
 			size := 0
 			for _, raw := range out.Items {
@@ -252,14 +207,12 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 			if filtered := out.ScannedCount - len(out.Items); filtered > 0 {
 				size += filtered * m.mean(in.TableName)
 			}
-			count.Reads = ddb.ReadUnits(size, in.ConsistentRead)
+			reads = ddb.ReadUnits(size, in.ConsistentRead)
 		default:
 			return
 		}
 	}
-	total := m.counts[operation]
-	total.add(count)
-	m.counts[operation] = total
+	m.total = Count{m.total.Requests + 1, m.total.Writes + writes, m.total.Reads + reads}
 }
 
 // write is the charge of a put or an update of an item; where it failed, the answer may show what
@@ -312,9 +265,7 @@ func (m *Meter) see(table string, it ddb.Item) int {
 // is charged for that.
 func (m *Meter) store(table string, key digest.Digest, after ddb.Item) {
 	def := m.tables[table]
-	if units := ddb.IndexUnits(&def, m.items[table][key].entry, after); units > 0 {
-		m.counts[indexOperation] = Count{Writes: m.counts[indexOperation].Writes + units}
-	}
+	m.total.Writes += ddb.IndexUnits(&def, m.items[table][key].entry, after)
 	if !after.Exists() {
 		delete(m.items[table], key)
 		return

@@ -71,11 +71,7 @@ func TestCountsByTheRules(t *testing.T) {
 			})
 			return err
 		}
-		for _, step := range []struct {
-			what string
-			do   func() error
-			want Count
-		}{
+		for _, step := range []step{
 			{"small put", func() error { return put(1, 10) }, Count{1, 1, 0}},
 			{"large put", func() error { return put(2, 5000) }, Count{1, 5, 0}},
 			{"failed put over the small one", func() error { return put(1, 5000) }, Count{1, 1, 0}},
@@ -89,20 +85,32 @@ func TestCountsByTheRules(t *testing.T) {
 			{"query", func() error { return query(nil) }, Count{1, 0, 2}},
 			{"query of a part", func() error { return query(aws.String("p, s")) }, Count{1, 0, 2}},
 		} {
-			before := m.Counts()
-			err := step.do()
-			check.Need(t, err == nil, "%s: %v", step.what, err)
-			check.Is(t, m.Counts().Sub(before).Total(), step.want, step.what)
+			step.take(t, m)
 		}
 	})
 }
 
-// TestCountsAnIndex: an item that takes a place in an index of keys, moves in it, stays and leaves.
-func TestCountsAnIndex(t *testing.T) {
-	ddbtest.EachServer(t, testCountsAnIndex)
+// step is a request of which the charge is known.
+type step struct {
+	what string
+	do   func() error
+	want Count
 }
 
-func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
+func (s step) take(t *testing.T, m *Meter) {
+	t.Helper()
+	before := m.Count()
+	err := s.do()
+	check.Need(t, err == nil, "%s: %v", s.what, err)
+	check.Is(t, m.Count().Sub(before), s.want, s.what)
+}
+
+// TestCountsAnIndex: an item that takes a place in an index of keys, moves in it, stays and leaves.
+func TestCountsAnIndex(t *testing.T) {
+	ddbtest.EachServer(t, countAnIndex)
+}
+
+func countAnIndex(t *testing.T, kind ddbtest.Kind) {
 	m, client, name := metered(t, kind, table.Definition{
 		Partition: table.Key{Name: "p", Type: table.String},
 		Index: table.Index{
@@ -121,11 +129,7 @@ func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 		}
 	}
 	at := func(n2 string) attributes { return attributes{":a": &n{Value: n2}} }
-	for _, step := range []struct {
-		what string
-		do   func() error
-		want Count
-	}{
+	for _, step := range []step{
 		{"one key of two", update("SET #at = :a", at("1")), Count{1, 1, 0}},
 		{"takes a place", update("SET part = :a, #at = :a", at("1")), Count{1, 2, 0}},
 		{"stays", update("SET part = :a, #at = :a", at("1")), Count{1, 1, 0}},
@@ -151,10 +155,7 @@ func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 			return err
 		}, Count{1, 2, 0}},
 	} {
-		before := m.Counts()
-		err := step.do()
-		check.Need(t, err == nil, "%s: %v", step.what, err)
-		check.Is(t, m.Counts().Sub(before).Total(), step.want, step.what)
+		step.take(t, m)
 	}
 }
 

@@ -12,30 +12,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 )
 
-// NewMessage reads a message as the API takes it: queue, seq, id and body.
-func NewMessage(document []byte) (Message, error) {
-	var m struct {
-		Queue      string
-		Seq        int64
-		Body       json.RawMessage
-		BodyBase64 []byte
-	}
-	if err := json.Unmarshal(document, &m); err != nil {
-		return Message{}, err
-	}
-	return Message{
-		Place: Place{m.Queue, m.Seq}, Document: bytes.Clone(document),
-		Sums: Sums{Exact: Sum(slices.Concat(m.Body, m.BodyBase64))},
-	}, nil
-}
-
-// Read reads messages from a file, a document a line; empty lines are passed over. Each has a queue
-// and a seq.
+// Read reads messages from a file, a document a line as the API takes it; empty lines are passed
+// over. Each has a queue and a seq.
 func Read(path string) ([]Message, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -49,8 +34,13 @@ func Read(path string) ([]Message, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		m, err := NewMessage(lines.Bytes())
-		switch {
+		var m struct {
+			Queue      string
+			Seq        int64
+			Body       json.RawMessage
+			BodyBase64 []byte
+		}
+		switch err := json.Unmarshal(lines.Bytes(), &m); {
 		case err != nil:
 			return nil, fmt.Errorf(`%s: line %d is not a message, which is one JSON document a line, as {"queue":"orders","seq":2,"body":{}}: %w`, path, number, err)
 		case m.Queue == "":
@@ -58,7 +48,10 @@ func Read(path string) ([]Message, error) {
 		case m.Seq < 1:
 			return nil, fmt.Errorf("%s: line %d has no seq, a number from 1 on", path, number)
 		}
-		messages = append(messages, m)
+		messages = append(messages, Message{
+			Place: Place{m.Queue, m.Seq}, Document: bytes.Clone(lines.Bytes()),
+			Sums: Sums{Exact: Sum(slices.Concat(m.Body, m.BodyBase64))},
+		})
 	}
 	switch err := lines.Err(); {
 	case err != nil:
@@ -69,9 +62,9 @@ func Read(path string) ([]Message, error) {
 	return messages, nil
 }
 
-// Generate makes up count messages of three queues, each delayed by up to 16 places, and every
-// thirtieth sent twice.
-func Generate(count int) ([]Message, error) {
+// Generate makes up count messages of three queues, whose names begin so, each delayed by up to 16
+// places, and every thirtieth sent twice.
+func Generate(count int, begins string) []Message {
 	random := rand.New(rand.NewPCG(2026, 1))
 	type placed struct {
 		at int
@@ -83,13 +76,8 @@ func Generate(count int) ([]Message, error) {
 	for i := range count {
 		q := random.IntN(len(queues))
 		seqs[q]++
-		document := fmt.Appendf(nil,
-			`{"queue":%q,"seq":%d,"id":"m-%d","body":{"number":%d,"note":"%0*d"}}`,
-			queues[q], seqs[q], i, seqs[q], 20+random.IntN(80), i)
-		m, err := NewMessage(document)
-		if err != nil {
-			return nil, err
-		}
+		body := fmt.Sprintf(`{"number":%d,"note":"%0*d"}`, seqs[q], 20+random.IntN(80), i)
+		m := Plain(begins+queues[q], seqs[q], body, fmt.Sprintf(`,"id":"m-%d"`, i))
 		sent = append(sent, placed{i + random.IntN(17), m})
 		if i%30 == 0 {
 			sent = append(sent, placed{i + random.IntN(17), m})
@@ -100,5 +88,62 @@ func Generate(count int) ([]Message, error) {
 	for i, p := range sent {
 		messages[i] = p.Message
 	}
-	return messages, nil
+	return messages
+}
+
+// Gap is what a queue waits for: seqs that no message has.
+type Gap struct {
+	Queue string
+	// Missing are the seqs, as ranges: the first and the last of each.
+	Missing [][2]int64
+	// Waiting is how many messages are behind the first of them.
+	Waiting int
+}
+
+// String says what is missing, as far as it fits a line.
+func (g Gap) String() string {
+	const most = 5
+	var parts []string
+	for i, r := range g.Missing {
+		switch {
+		case i == most:
+			parts = append(parts, "…")
+		case i > most:
+		case r[0] == r[1]:
+			parts = append(parts, fmt.Sprint(r[0]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d to %d", r[0], r[1]))
+		}
+	}
+	return fmt.Sprintf("queue %s: seq %s is missing; messages behind it that wait: %d", g.Queue,
+		strings.Join(parts, ", "), g.Waiting)
+}
+
+// Due reports which messages will come out: those that no gap is before. The gaps are in the order
+// of their queues' names.
+func Due(messages []Message) (due func(Place) bool, gaps []Gap) {
+	queues := map[string]map[int64]bool{}
+	for _, m := range messages {
+		if queues[m.Queue] == nil {
+			queues[m.Queue] = map[int64]bool{}
+		}
+		queues[m.Queue][m.Seq] = true
+	}
+	open := map[string]int64{} // the first missing seq of each queue that has a gap
+	for _, queue := range slices.Sorted(maps.Keys(queues)) {
+		gap := Gap{Queue: queue}
+		last := int64(0)
+		for _, seq := range slices.Sorted(maps.Keys(queues[queue])) {
+			if seq > last+1 {
+				gap.Missing = append(gap.Missing, [2]int64{last + 1, seq - 1})
+			}
+			if last = seq; gap.Missing != nil {
+				gap.Waiting++
+			}
+		}
+		if gap.Missing != nil {
+			gaps, open[queue] = append(gaps, gap), gap.Missing[0][0]
+		}
+	}
+	return func(p Place) bool { return open[p.Queue] == 0 || p.Seq < open[p.Queue] }, gaps
 }

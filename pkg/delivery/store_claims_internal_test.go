@@ -427,7 +427,7 @@ var sharedNow = struct {
 	tables  []table.Definition
 	engines map[ddbtest.Kind]ddb.Engine
 }{
-	tables:  definitions("consumers"+ddbtest.Suffix(), "operations"+ddbtest.Suffix()),
+	tables:  Names{Consumers: "consumers" + ddbtest.Suffix(), Audit: "operations" + ddbtest.Suffix()}.Tables(),
 	engines: map[ddbtest.Kind]ddb.Engine{},
 }
 

@@ -1,7 +1,6 @@
 package sqlmarker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/bounds"
-	"github.com/streamsort/streamsort/internal/pause"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -52,9 +51,6 @@ func (m *Markers) ConsumeAll(ctx context.Context, claims delivery.Claims, prefix
 	if err != nil {
 		return err
 	}
-	if err := run.check(); err != nil {
-		return err
-	}
 	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer endCalls()
 	effects, endEffects := context.WithCancel(calls)
@@ -71,10 +67,9 @@ func (m *Markers) ConsumeAll(ctx context.Context, claims delivery.Claims, prefix
 // all is a ConsumeAll under way.
 type all struct {
 	pull.ConsumeOptions
-	markers          *Markers
+	database         database
 	claims           delivery.Claims
 	prefix, consumer string
-	effect           Effect
 	// ctx is the caller's. calls and effects end some time after it.
 	ctx, calls, effects context.Context
 	// slots has an element for each worker that is at work; queued counts the queues that wait for
@@ -116,46 +111,17 @@ func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers
 	if err := delivery.ValidateConsumer(consumer); err != nil {
 		return nil, err
 	}
-	run := &all{
-		markers: m, claims: claims, prefix: prefix, consumer: consumer, effect: effect,
-		slots: make(chan struct{}, workers), queues: map[string]*queue{}, busy: map[string]time.Time{},
+	// Lease and bounds are checked by the first claim of each queue.
+	o, err := options.For(database{m, effect}, request.Inside{})
+	if err != nil {
+		return nil, err
 	}
-	if options != nil {
-		run.ConsumeOptions = *options
-	}
-	run.Poll = cmp.Or(run.Poll, time.Second)
-	if run.Wait == nil {
-		run.Wait = pause.For
-	}
-	if run.Now == nil {
-		run.Now = time.Now
-	}
-	if run.Logger == nil {
-		run.Logger = slog.Default()
-	}
-	if run.Observe == nil {
-		run.Observe = func(pull.Step) {}
-	}
-	return run, nil
+	return &all{
+		ConsumeOptions: o, database: database{m, effect}, claims: claims, prefix: prefix,
+		consumer: consumer, slots: make(chan struct{}, workers), queues: map[string]*queue{},
+		busy: map[string]time.Time{},
+	}, nil
 }
-
-// check has Consume check its options, on a context that has ended already. Lease and bounds are
-// checked by the first claim of each queue.
-func (run *all) check() error {
-	over, end := context.WithCancel(context.Background())
-	end()
-	options := run.ConsumeOptions
-	options.Observe = nil
-	options.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.markers.at(nil),
-		"queue", run.consumer, &options)
-	if errors.As(err, new(*cursor.InvalidError)) {
-		return err
-	}
-	return nil
-}
-
-func (m *Markers) at(effect Effect) database { return database{m, effect} }
 
 // passes looks for queues with messages until the context ends, or until there are none.
 func (run *all) passes() error {
@@ -242,7 +208,7 @@ func (run *all) consume(q *queue, position int64) {
 	err := t.take()
 	if err == nil {
 		err = pull.Consume(run.calls, turns{run.claims, run, t},
-			gentle{run.markers.at(run.effect), run.effects}, q.name, run.consumer, &options)
+			gentle{run.database, run.effects}, q.name, run.consumer, &options)
 	}
 	t.give()
 	if err != nil && run.ctx.Err() == nil {

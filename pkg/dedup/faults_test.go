@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -109,36 +108,6 @@ func TestNotRemembered(t *testing.T) {
 	check.IsA[*dedup.NotRememberedError](t, attempt.Complete(t.Context(), "value"))
 	check.OK(t, attempt.Complete(t.Context(), "another"))
 	check.Is(t, check.Get(h.d.Once(t.Context(), "b", never(t))).Value, "value")
-}
-
-// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error has failed, and
-// nothing is taken for an error of this one.
-func TestErrorsOfAnotherDeduplicator(t *testing.T) {
-	key := dedup.Key{ID: "elsewhere", Processor: "other"}
-	for _, foreign := range []error{
-		&dedup.NotRememberedError{Key: key, Err: dedup.ErrThrottled},
-		&dedup.InvalidError{Field: "result", Problem: "cannot be encoded"},
-		&dedup.InvalidError{Field: "id", Problem: "must not be empty"},
-		&dedup.StillRunningError{Key: key, Until: time.Now().Add(time.Hour)},
-		&dedup.PayloadMismatchError{Key: key},
-		&dedup.QuarantinedError{Key: key, Attempts: 3},
-		&dedup.LostError{Key: key, Attempt: 1},
-		&dedup.RememberedError{Key: key, Message: "no such account"},
-		dedup.ErrThrottled, dedup.ErrNoTime, dedup.ErrEnded,
-		fmt.Errorf("charge: %w", &dedup.LostError{Key: key}), fmt.Errorf("charge: %w", dedup.ErrEnded),
-	} {
-		t.Run(foreign.Error(), func(t *testing.T) {
-			d := process(t, dedup.NewMemory(), nil)
-			identity := func(s string) (string, error) { return s, nil }
-			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
-			for range 2 {
-				done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails)
-				check.That(t, done == 0 && errors.Is(err, foreign), "Each: %d done, %v", done, err)
-			}
-			out, err := d.Once(t.Context(), "c", failsWith(foreign))
-			check.That(t, out.Attempt == 0 && errors.Is(err, foreign), "Once: %+v, %v", out, err)
-		})
-	}
 }
 
 // TestNoTime: half a second and the shortest lease must be left, also for a duplicate, unless a

@@ -103,8 +103,7 @@ func TestBlocksNotBeforeItsTime(t *testing.T) {
 		k.fail("q")
 	}
 	k.at("q", 0, delivery.Idle)
-	k = newDesk(t)
-	k.put("q", 1)
+	k = newDesk(t, 1)
 	k.refuses("q")
 	k.hands("q", endedFailed)
 	k.pass(time.Hour)

@@ -6,7 +6,7 @@ const dedupFolder = "pkg/dedup"
 // dedupMutants are bugs in deduplication.
 var dedupMutants = []mutant{
 	bug("another's errors taken for our own", dedupFolder,
-		test{"./pkg/dedup", "TestErrorsOfAnotherDeduplicator"},
+		test{"./pkg/dedup/deduplambda", "TestErrorsOfAnotherDeduplicator"},
 		"once.go", "return Outcome[R]{}, err\n\t}\n\tout := Outcome",
 		"return Outcome[R]{Attempt: a.run.Attempt}, err\n\t}\n\tout := Outcome"),
 	bug("waiter has another's deadline", dedupFolder,

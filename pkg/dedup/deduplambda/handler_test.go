@@ -540,9 +540,14 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 			identity := func(s string) (string, error) { return s, nil }
 			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
 			for range 2 {
+				done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails)
+				check.That(t, done == 0 && errors.Is(err, foreign), "Each: %d done, %v", done, err)
 				out, err := deduplambda.Handler(d, identity, fails, nil)(t.Context(), "b")
 				check.That(t, out == "" && errors.Is(err, foreign), "Handler: %q, %v", out, err)
 			}
+			once, err := d.Once(t.Context(), "c",
+				func(ctx context.Context) (string, error) { return fails(ctx, "") })
+			check.That(t, once.Attempt == 0 && errors.Is(err, foreign), "Once: %+v, %v", once, err)
 			onQueue := deduplambda.OnSQS(d, deduplambda.MessageID,
 				func(context.Context, events.SQSMessage) (string, error) {
 					return "", foreign

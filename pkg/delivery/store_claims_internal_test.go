@@ -426,7 +426,8 @@ var sharedNow = struct {
 	tables  []table.Definition
 	engines map[ddbtest.Kind]ddb.Engine
 }{
-	tables:  Names{Consumers: "consumers" + ddbtest.Suffix(), Audit: "operations" + ddbtest.Suffix()}.Tables(),
+	tables: Names{Consumers: "consumers" + ddbtest.Suffix(),
+		Audit: "operations" + ddbtest.Suffix()}.Tables(),
 	engines: map[ddbtest.Kind]ddb.Engine{},
 }
 

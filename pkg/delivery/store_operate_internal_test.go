@@ -65,7 +65,9 @@ func TestStoreNoConsumer(t *testing.T) {
 		writes["decide"] = func() (Consumer, bool, error) {
 			return b.Decide(ctx, Held{b.queue, "a", token}, outboxNow)
 		}
-		writes["finish"] = func() (Consumer, bool, error) { return b.Finish(ctx, Held{b.queue, "a", token}) }
+		writes["finish"] = func() (Consumer, bool, error) {
+			return b.Finish(ctx, Held{b.queue, "a", token})
+		}
 		writes["refuse"] = func() (Consumer, bool, error) {
 			return b.Refuse(ctx, Held{b.queue, "a", token}, refusals{N: 1, Why: "no", Since: at})
 		}

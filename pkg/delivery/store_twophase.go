@@ -22,7 +22,8 @@ func isOwn(t Token, states ...State) ddb.Cond {
 // Lost response: the repeat finds it Prepared and reports true. Another ended the claim: false, and
 // the stored consumer says how. We die right after: the lease runs out, and the claim is in doubt.
 func (s *requests) Prepare(ctx context.Context, h Held) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "prepare", h.Queue, h.Consumer, isOwn(h.Token, Started), setState(Prepared))
+	c, made, err := s.update(ctx, "prepare", h.Queue, h.Consumer, isOwn(h.Token, Started),
+		setState(Prepared))
 	return c, made || c.owns(h.Token, Prepared), err
 }
 
@@ -41,8 +42,8 @@ func (s *requests) Extend(ctx context.Context, h Held, until time.Time) (Consume
 // Lost response: the repeat fails and finds the token's outcome, which is Committed: true. Another
 // ended the claim: false. We die right after: as after Commit.
 func (s *requests) CommitPrepared(ctx context.Context, h Held) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "commit prepared", h.Queue, h.Consumer, isHeld(h.Token, Prepared, InDoubt),
-		append(setPassed(), setEnded(h.Token, Committed))...)
+	c, made, err := s.update(ctx, "commit prepared", h.Queue, h.Consumer,
+		isHeld(h.Token, Prepared, InDoubt), append(setPassed(), setEnded(h.Token, Committed))...)
 	return c, made || c.ended(h.Token, Committed), err
 }
 

@@ -167,7 +167,8 @@ func TestStoreAbortPrepared(t *testing.T) {
 		} {
 			c = state(b.claim(c, fmt.Sprint("r", i), to))
 			b.foreign(c, func(h Held) (Consumer, bool, error) { return abort(h, f) })
-			b.not("as a claim of one phase", c)(b.fail(Held{b.queue, "a", Token{N: 99, Req: "r"}}, failure(false)))
+			b.not("as a claim of one phase", c)(b.fail(Held{b.queue, "a", Token{N: 99, Req: "r"}},
+				failure(false)))
 			if state := c.State; state != Started {
 				b.not("a bare abort", c)(b.fail(heldBy(c), failure(false)))
 			}
@@ -264,7 +265,8 @@ func TestStoreQuarantinedAborted(t *testing.T) {
 		b.made("settled", want)(b.settle(token, Aborted, true, ""))
 		b.made("again", want)(b.settle(token, Aborted, true, ""))
 		b.not("otherwise", want)(b.settle(token, Committed, true, ""))
-		b.not("another's released", want)(b.Release(b.Context(), Held{b.queue, "a", Token{N: token.N, Req: "x"}}, "op"))
+		b.not("another's released", want)(b.Release(b.Context(),
+			Held{b.queue, "a", Token{N: token.N, Req: "x"}}, "op"))
 		gone := c
 		gone.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[1]}
 		gone.LastOp = "op"

@@ -150,48 +150,40 @@ type consuming struct {
 
 func newConsuming(claims delivery.Claims, db Database, queue, consumer string,
 	options *ConsumeOptions) (*consuming, error) {
-	o, err := options.For(db, request.Inside{})
-	if err != nil {
-		return nil, err
+	if options == nil {
+		options = &ConsumeOptions{}
 	}
-	return &consuming{ConsumeOptions: o, claims: claims, db: db, queue: queue, consumer: consumer}, nil
-}
-
-// For is the options with their defaults, or what of them or of the database's name is out of its
-// bounds, for this module alone.
-func (options *ConsumeOptions) For(db Database, _ request.Inside) (o ConsumeOptions, err error) {
-	if options != nil {
-		o = *options
+	run := &consuming{ConsumeOptions: *options, claims: claims, db: db, queue: queue,
+		consumer: consumer}
+	run.Lease = cmp.Or(run.Lease, time.Minute)
+	run.Beat = cmp.Or(run.Beat, run.Lease/3)
+	run.Poll = cmp.Or(run.Poll, time.Second)
+	run.KeepMarkers = cmp.Or(run.KeepMarkers, 1000)
+	if run.Observe == nil {
+		run.Observe = func(Step) {}
 	}
-	o.Lease = cmp.Or(o.Lease, time.Minute)
-	o.Beat = cmp.Or(o.Beat, o.Lease/3)
-	o.Poll = cmp.Or(o.Poll, time.Second)
-	o.KeepMarkers = cmp.Or(o.KeepMarkers, 1000)
-	if o.Observe == nil {
-		o.Observe = func(Step) {}
+	if run.NewReq == nil {
+		run.NewReq = request.Random
 	}
-	if o.NewReq == nil {
-		o.NewReq = request.Random
+	if run.Wait == nil {
+		run.Wait = pause.For
 	}
-	if o.Wait == nil {
-		o.Wait = pause.For
+	if run.Now == nil {
+		run.Now = time.Now
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
+	if run.Logger == nil {
+		run.Logger = slog.Default()
 	}
 	switch name := db.Name(); {
 	case len(name) == 0 || len(name) > 40:
-		return o,
+		return nil,
 			invalid.New(invalid.TextCode(name, 40), "database", "must have a name of 1 to 40 bytes")
-	case o.Poll < 0:
-		return o, invalid.New(invalid.OutOfRange, "poll", "must not be negative")
-	case o.KeepMarkers < 1:
-		return o, invalid.New(invalid.OutOfRange, "keepMarkers", "must be 1 or more")
+	case run.Poll < 0:
+		return nil, invalid.New(invalid.OutOfRange, "poll", "must not be negative")
+	case run.KeepMarkers < 1:
+		return nil, invalid.New(invalid.OutOfRange, "keepMarkers", "must be 1 or more")
 	}
-	return o, nil
+	return run, nil
 }
 
 // Waits after failures.

@@ -1,6 +1,7 @@
 package sqlmarker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/bounds"
-	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -49,6 +50,9 @@ func (m *Markers) ConsumeAll(ctx context.Context, claims delivery.Claims, prefix
 	workers int, effect Effect, options *pull.ConsumeOptions) error {
 	run, err := newAll(m, claims, prefix, consumer, workers, effect, options)
 	if err != nil {
+		return err
+	}
+	if err := run.check(); err != nil {
 		return err
 	}
 	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx))
@@ -111,16 +115,43 @@ func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers
 	if err := delivery.ValidateConsumer(consumer); err != nil {
 		return nil, err
 	}
-	// Lease and bounds are checked by the first claim of each queue.
-	o, err := options.For(database{m, effect}, request.Inside{})
-	if err != nil {
-		return nil, err
+	run := &all{
+		database: database{m, effect}, claims: claims, prefix: prefix, consumer: consumer,
+		slots: make(chan struct{}, workers), queues: map[string]*queue{}, busy: map[string]time.Time{},
 	}
-	return &all{
-		ConsumeOptions: o, database: database{m, effect}, claims: claims, prefix: prefix,
-		consumer: consumer, slots: make(chan struct{}, workers), queues: map[string]*queue{},
-		busy: map[string]time.Time{},
-	}, nil
+	if options != nil {
+		run.ConsumeOptions = *options
+	}
+	run.Poll = cmp.Or(run.Poll, time.Second)
+	if run.Wait == nil {
+		run.Wait = pause.For
+	}
+	if run.Now == nil {
+		run.Now = time.Now
+	}
+	if run.Logger == nil {
+		run.Logger = slog.Default()
+	}
+	if run.Observe == nil {
+		run.Observe = func(pull.Step) {}
+	}
+	return run, nil
+}
+
+// check has Consume check its options, on a context that has ended already. Lease and bounds are
+// checked by the first claim of each queue.
+func (run *all) check() error {
+	over, end := context.WithCancel(context.Background())
+	end()
+	options := run.ConsumeOptions
+	options.Observe = nil
+	options.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.database, "queue", run.consumer,
+		&options)
+	if errors.As(err, new(*cursor.InvalidError)) {
+		return err
+	}
+	return nil
 }
 
 // passes looks for queues with messages until the context ends, or until there are none.

@@ -123,8 +123,8 @@ func answers(t *testing.T, consumers *delivery.Store,
 	if err == nil && mine {
 		outbox := new(delivery.Consumer).Outbox[:1]
 		outbox[0].Queue = "pulled-answers"
-		_, mine, err = consumers.Requests(request.Inside{}).Decide(t.Context(), "orders",
-			"died", c.Token, outbox)
+		_, mine, err = consumers.Requests(request.Inside{}).Decide(t.Context(),
+			delivery.Held{Queue: "orders", Consumer: "died", Token: c.Token}, outbox)
 	}
 	check.Need(t, err == nil && mine, "%v, %v", mine, err)
 }

@@ -32,7 +32,7 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID,
 	if err != nil {
 		return start, err
 	}
-	if d.off {
+	if d.options.Off {
 		return Start[ID, R]{Attempt: &Attempt[ID, R]{d: d, run: Run{Key: k}}}, nil
 	}
 	a := request{key: k, payload: payloadHash(payload)}
@@ -119,7 +119,7 @@ var errPanicked = errors.New("the effect panicked")
 // again after the lease. [InvalidError] of the field result, where it cannot be encoded: the id is
 // completed, and the result counts as omitted. [ErrEnded] after Fail.
 func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
-	if err := a.made(); err != nil || a.d.off {
+	if err := a.made(); err != nil || a.d.options.Off {
 		return err
 	}
 	a.ending.Lock()
@@ -221,7 +221,7 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	if why == nil {
 		return missing("error")
 	}
-	if a.d.off {
+	if a.d.options.Off {
 		return nil
 	}
 	a.ending.Lock()
@@ -295,7 +295,7 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 	if err := bounds.Check("lease", lease, shortestLease, longestLease); err != nil {
 		return err
 	}
-	if a.d.off {
+	if a.d.options.Off {
 		return nil
 	}
 	a.ending.Lock()

@@ -22,7 +22,6 @@ type Deduplicator[ID, R any] struct {
 	pace      pace
 	lately    lately
 	packer    packer
-	off       bool
 }
 
 // New returns a Deduplicator for the processor: 1 to 255 bytes of UTF-8 that name the kind of work,
@@ -45,7 +44,7 @@ func New[ID, R any](store Store, processor string,
 	}
 	return &Deduplicator[ID, R]{
 		store: store, processor: processor, options: complete,
-		cache: newCache(complete.CacheSize, complete.CacheAge), off: complete.Off,
+		cache:  newCache(complete.CacheSize, complete.CacheAge),
 		lately: lately{share: firstShare},
 	}, nil
 }

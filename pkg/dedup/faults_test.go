@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -113,47 +110,6 @@ func TestNotRemembered(t *testing.T) {
 	check.Is(t, check.Get(h.d.Once(t.Context(), "b", never(t))).Value, "value")
 }
 
-// foreign are errors of another Deduplicator, as an effect returns them that uses one.
-func foreign() map[string]error {
-	key := dedup.Key{ID: "elsewhere", Processor: "other"}
-	errs := map[string]error{
-		"not remembered": &dedup.NotRememberedError{Key: key, Err: dedup.ErrThrottled},
-		"invalid result": &dedup.InvalidError{Field: "result", Problem: "cannot be encoded"},
-		"invalid id":     &dedup.InvalidError{Field: "id", Problem: "must not be empty"},
-		"still running":  &dedup.StillRunningError{Key: key, Until: time.Now().Add(time.Hour)},
-		"another's":      &dedup.PayloadMismatchError{Key: key},
-		"quarantined":    &dedup.QuarantinedError{Key: key, Attempts: 3},
-		"lost":           &dedup.LostError{Key: key, Attempt: 1},
-		"remembered":     &dedup.RememberedError{Key: key, Message: "no such account"},
-		"throttled":      dedup.ErrThrottled,
-		"no time":        dedup.ErrNoTime,
-		"ended":          dedup.ErrEnded,
-	}
-	all := maps.Clone(errs)
-	for name, err := range errs {
-		all[name+", wrapped"] = fmt.Errorf("charge: %w", err)
-	}
-	return all
-}
-
-// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error has failed, and
-// nothing is taken for an error of this one.
-func TestErrorsOfAnotherDeduplicator(t *testing.T) {
-	for name, foreign := range foreign() {
-		t.Run(name, func(t *testing.T) {
-			d := process(t, dedup.NewMemory(), nil)
-			identity := func(s string) (string, error) { return s, nil }
-			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
-			for range 2 {
-				done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails)
-				check.That(t, done == 0 && errors.Is(err, foreign), "Each: %d done, %v", done, err)
-			}
-			out, err := d.Once(t.Context(), "c", failsWith(foreign))
-			check.That(t, out.Attempt == 0 && errors.Is(err, foreign), "Once: %+v, %v", out, err)
-		})
-	}
-}
-
 // TestNoTime: half a second and the shortest lease must be left, also for a duplicate, unless a
 // look finds it; not where the lease is set.
 func TestNoTime(t *testing.T) {
@@ -182,14 +138,6 @@ func TestNoTime(t *testing.T) {
 		}
 		check.That(t, ran.Load() == 1, "ran %d times", ran.Load())
 	})
-}
-
-// random are bytes that cannot be compressed, enough for an item of their own.
-func random(seed uint64) []byte {
-	source := rand.NewChaCha8([32]byte{byte(seed)})
-	made := make([]byte, 5000)
-	_, _ = source.Read(made)
-	return made
 }
 
 // deaf is a table whose first swaps have no answer, after its effect or without one.
@@ -227,9 +175,9 @@ func TestALateRepeatKeepsItsResult(t *testing.T) {
 				},
 			}))
 			start := check.Get(d.TryStart(t.Context(), "x"))
-			value := random(1)
+			value, another := bytes.Repeat([]byte{1}, 5000), bytes.Repeat([]byte{2}, 5000)
 			for err := start.Attempt.Complete(t.Context(),
-				value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
+				value); err != nil; err = start.Attempt.Complete(t.Context(), another) {
 				check.IsA[*dedup.NotRememberedError](t, err)
 				now = now.Add(2 * time.Hour)
 			}

@@ -11,7 +11,7 @@ import "context"
 // process do not.
 func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten bool, err error) {
 	k, err := d.Key(id)
-	if err != nil || d.off {
+	if err != nil || d.options.Off {
 		return false, err
 	}
 	ctx, end := d.begin(ctx, "invalidate", k)

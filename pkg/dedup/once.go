@@ -30,7 +30,7 @@ func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID,
 	if effect == nil {
 		return out, missing("effect")
 	}
-	if d != nil && d.off {
+	if d != nil && d.options.Off {
 		if out.Value, err = effect(ctx); err != nil {
 			return Outcome[R]{}, err
 		}

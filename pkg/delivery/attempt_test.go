@@ -53,8 +53,7 @@ func TestAttemptsAreKept(t *testing.T) {
 		size = max(size, it.Size())
 	}
 	check.That(t, size <= 5<<10, "the item has %d bytes, want 5 KB at most", size)
-	check.Get(k.d.Operate(t.Context(),
-		redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)))
+	k.operates(redrives(order("o"), 1))
 	check.Is(t, k.standing("q").Last, c.Last)
 	k.fails = nil
 	k.to(reader, "q", endedCaughtUp)
@@ -192,7 +191,7 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 				n+1, c.Delivered, c.Tries(), last, c.Attempts)
 		}
 	}
-	check.Get(k.d.Operate(t.Context(), redrives(orderOf("q"), 3)))
+	k.operates(redrives(orderOf("q"), 3))
 	c := k.standing("q")
 	check.Is(t, c.Tries(), 0)
 	check.That(t, c.Last != request.Attempts{}, "the attempts are gone after a redrive")
@@ -281,7 +280,7 @@ func TestAPartIsDone(t *testing.T) {
 		k.pass(time.Hour)
 		k.to(r, "q", "")
 	}
-	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 3)))
+	k.operates(skips(orderOf("q"), 3))
 	k.to(r, "q", endedCaughtUp)
 	got := strings.Join(k.got, ", ")
 	check.That(t, strings.HasPrefix(got, "q 1,2,3,4 #1, q 3,4 #2"), "it got %q", got)

@@ -131,7 +131,7 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 		k.put(queue, 1)
 		check.Get(k.d.Create(t.Context(), queue, "c", delivery.First))
 		c := k.claims(queue, 1, time.Minute)
-		check.Get2(k.store.Requests(request.Inside{}).Fail(t.Context(), queue, "c", c.Token,
+		check.Get2(k.store.Requests(request.Inside{}).Fail(t.Context(), heldOf(c),
 			request.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now}))
 		k.pass(time.Millisecond)
 		k.hands(queue, endedCircuitOpen)
@@ -299,7 +299,7 @@ func TestARedrivenQueueIsProbedFirst(t *testing.T) {
 			k.probeDue()
 			k.hands("q1", endedCircuitOpen) // its message failed: others go first
 		}
-		check.Get(k.d.Operate(t.Context(), redrives(orderOf("q1"), 1)))
+		k.operates(redrives(orderOf("q1"), 1))
 		if !due {
 			k.hands("q1", endedCircuitOpen)
 			k.probeDue()

@@ -295,7 +295,7 @@ func TestAProbeIsOneMessage(t *testing.T) {
 	if at := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || at > 17*time.Second || listed {
 		t.Errorf("the next probe is due in %s: %+v", at, e)
 	}
-	check.Get(k.d.Operate(t.Context(), skips(order("op"), 1)))
+	k.operates(skips(order("op"), 1))
 	if e = probe(3); len(k.got) == 0 || k.got[0] != "q 2 #1" || e.Circuit.Open() {
 		t.Errorf("the sink got %q, and the circuit is %+v", k.got, e.Circuit)
 	}
@@ -374,8 +374,7 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 				k.put("good", seq+1)
 				done := k.to(r, "good", endedDeferred)
 				if with.token {
-					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(),
-						delivery.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
+					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(), heldOf(done.Record)))
 				} else {
 					k.works(k.edges...)
 					chain := check.Get(k.acker.Get(t.Context(), k.edges[0].Tag()))
@@ -401,8 +400,7 @@ func TestLateWorkClosesNoCircuit(t *testing.T) {
 	done := k.d.Deliver(t.Context(), "slow", k.defers(), -1)
 	k.opens()
 	k.pass(time.Second)
-	answered(t, "commit", delivery.OK)(k.worker().Commit(t.Context(),
-		delivery.Held{Queue: "slow", Consumer: "c", Token: done.Record.Token}))
+	answered(t, "commit", delivery.OK)(k.worker().Commit(t.Context(), heldOf(done.Record)))
 	check.That(t, k.circuit().Open(), "it is closed")
 }
 

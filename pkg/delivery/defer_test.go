@@ -30,7 +30,11 @@ func (k *desk) defers() delivery.Reader {
 func (k *desk) defersTo(want string) delivery.Held {
 	k.t.Helper()
 	k.to(k.defers(), "q", want)
-	return delivery.Held{Queue: "q", Consumer: "c", Token: k.standing("q").Token}
+	return heldOf(k.standing("q"))
+}
+
+func heldOf(c delivery.Consumer) delivery.Held {
+	return delivery.Held{Queue: c.Queue, Consumer: c.Name, Token: c.Token}
 }
 
 func (k *desk) worker() delivery.Claims {
@@ -94,7 +98,7 @@ func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 func TestTheTokenOfATrackedBatch(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		k := newTrackedDesk(t, 1, 2)
-		h := delivery.Held{Queue: "q", Consumer: "c", Token: k.ends(endedDeferred).Record.Token}
+		h := heldOf(k.ends(endedDeferred).Record)
 		p := k.worker()
 		before := k.standing("q")
 		invalid(t, check.Err(p.Extend(t.Context(), h, 6*time.Hour)), "token")

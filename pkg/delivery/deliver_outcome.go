@@ -33,7 +33,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer,
 		}
 		// What could not be read is no reason to forget what was delivered.
 	}
-	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, *done.answer)
+	after, made, err := run.store.Commit(ctx, heldBy(c), *done.answer)
 	switch {
 	case err != nil:
 		run.end("", "")
@@ -70,7 +70,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch,
 	}
 	run.bad = isA[permanent](cause)
 	run.Cause = cause
-	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
+	after, made, err := run.store.Fail(ctx, heldBy(c), failure)
 	if err != nil {
 		return c, err
 	}

@@ -142,8 +142,7 @@ func TestMissing(t *testing.T) {
 	k.gets("q 1 #1")
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("missing", "missing q|c 2m0s")
-	check.Get(k.d.Operate(t.Context(),
-		rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))))
+	k.operates(rewinds(orderOf("q"), delivery.At(3)))
 	k.troubled("rewound", "")
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3,4,5 #1")
@@ -369,7 +368,7 @@ func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 	k.pass(time.Second)
 	k.store = k.storeOn(ddbtest.NewStale(k.consumers, nil).Do)
 	k.restarted()
-	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
+	k.operates(skips(order("op"), 2))
 	k.operations("skip 2 done=true ")
 	list := check.Get(k.d.Status(t.Context(), "q"))
 	check.That(t, len(list) == 1 && list[0].Delivered == 2 && list[0].State == delivery.Idle,

@@ -352,6 +352,12 @@ func ending(d delivery.Delivery) string {
 	return strings.TrimSpace(string(d.Outcome) + " " + d.Reason)
 }
 
+// operates carries an order out.
+func (k *desk) operates(o delivery.Order) delivery.Consumer {
+	k.t.Helper()
+	return check.Get(k.d.Operate(k.t.Context(), o))
+}
+
 func does(kind string, o delivery.Order) delivery.Order {
 	o.Kind = kind
 	return o

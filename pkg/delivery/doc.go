@@ -1,16 +1,7 @@
 // Package delivery delivers every queue's messages, in order, to named consumers, each with a place
 // of its own.
 //
-//	func main() { deliverylambda.Start("books", book) }
-//
-//	func book(ctx context.Context, batch delivery.Batch) error {
-//		for _, m := range batch.Messages { // in order, without a gap
-//			fmt.Println(m.Queue, m.Seq, string(m.Body))
-//		}
-//		return nil // an error redelivers the batch
-//	}
-//
-// That is a Lambda function behind the stream of the cursors table (package deliverylambda). With
+// Package deliverylambda makes it a Lambda function behind the stream of the cursors table. With
 // settings of its own, or elsewhere, make a [Store] with [NewDynamo] (or [NewMemory] in tests), a
 // [cursor.Sorter] on the sorter's tables, and a [Deliverer] with [New]. A consumer is a [Reader].
 // [OnStream] is the function behind the stream; it calls [Deliverer.Deliver] for each queue that a

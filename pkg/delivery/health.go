@@ -131,10 +131,15 @@ func (d *Deliverer) learn(ctx context.Context,
 	next.By = d.newReq()
 	h, made, err := d.store.Learn(ctx, seen, next)
 	if err == nil {
-		of, _, _, _ := d.looks.known(h.Consumer, d.now())
-		d.looks.saw(of, h, nil, d.now())
+		d.saw(h)
 	}
 	return h, made, err
+}
+
+// saw remembers what is known of a sink now.
+func (d *Deliverer) saw(h request.Health) {
+	of, _, _, _ := d.looks.known(h.Consumer, d.now())
+	d.looks.saw(of, h, nil, d.now())
 }
 
 // noteTaken notes that the sink took a batch, where it was known to fail, or the breaker was open,
@@ -183,8 +188,7 @@ func (d *Deliverer) noteFailure(ctx context.Context, f failed) (request.Health, 
 			return h, false
 		}
 		if !changed {
-			of, _, _, _ := d.looks.known(f.Name, d.now())
-			d.looks.saw(of, h, nil, d.now())
+			d.saw(h)
 			return h, true
 		}
 		var made bool

@@ -103,8 +103,7 @@ func TestBlocksNotBeforeItsTime(t *testing.T) {
 		k.fail("q")
 	}
 	k.at("q", 0, delivery.Idle)
-	k = newDesk(t)
-	k.put("q", 1)
+	k = newDesk(t, 1)
 	k.refuses("q")
 	k.hands("q", endedFailed)
 	k.pass(time.Hour)
@@ -188,8 +187,7 @@ func TestFailuresAreListed(t *testing.T) {
 func TestARedriveBeginsAnew(t *testing.T) {
 	k := newDesk(t, 1)
 	k.block("q", 1)
-	check.Get(k.d.Operate(t.Context(),
-		redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "fixed"}, 1)))
+	k.operates(redrives(orderOf("q"), 1))
 	k.pass(time.Hour)
 	k.refuses("q")
 	for range 3 {

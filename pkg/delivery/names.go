@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -20,9 +21,13 @@ type Names struct {
 // Tables are the definitions of the consumers and the operations table, and, where it has a name,
 // of the table of trouble, in this order. None has a stream, and nothing in them expires.
 func (n Names) Tables() []table.Definition {
-	tables := definitions(
-		cmp.Or(n.Consumers, "streamsort-consumers"), cmp.Or(n.Audit, "streamsort-audit"),
-	)
+	key := func(name ddb.Path) table.Key { return table.Key{Name: string(name), Type: table.String} }
+	tables := []table.Definition{
+		{Name: cmp.Or(n.Consumers, "streamsort-consumers"), Partition: key(attrQueue),
+			Sort: key(attrConsumer), Layout: layout},
+		{Name: cmp.Or(n.Audit, "streamsort-audit"), Partition: key(attrQueue),
+			Sort: key(attrOperation), Layout: layout},
+	}
 	if n.Trouble != "" {
 		tables = append(tables, trouble.Definition(n.Trouble))
 	}

@@ -27,7 +27,7 @@ func (d *Deliverer) settling(o Order) (act, error) {
 		}
 		// It is not remembered among the outcomes: a database is asked to know what is committed
 		// there.
-		return made(d.store.SettleQuarantined(ctx, c.Queue, c.Name, o.Token, o.Outcome, false, op))
+		return made(d.store.SettleQuarantined(ctx, Held{c.Queue, c.Name, o.Token}, o.Outcome, false, op))
 	}}, nil
 }
 
@@ -41,7 +41,7 @@ func (d *Deliverer) releasing(o Order) act {
 			case q.unsettled():
 				return c, errQuarantined
 			}
-			return made(d.store.Release(ctx, c.Queue, c.Name, o.Token, op))
+			return made(d.store.Release(ctx, Held{c.Queue, c.Name, o.Token}, op))
 		}}
 }
 

@@ -49,11 +49,11 @@ func TestSkipBeforeItBlocks(t *testing.T) {
 	check.That(t, refused(err, "not-blocked") && strings.Contains(err.Error(), "with others up to 3"),
 		"failed with others: %v", err)
 	// Each redrive is a try at once, and the batch comes by halves.
-	c := check.Get(k.d.Operate(t.Context(), redrives(order("now"), 1)))
+	c := k.operates(redrives(order("now"), 1))
 	check.That(t, c.RetryAt.IsZero() && !c.Fails(), "redriven: %+v", c)
 	k.ends("q", endedFailed)
 	if c = k.at("q", 1, delivery.Idle); c.To != 2 {
-		check.Get(k.d.Operate(t.Context(), redrives(order("now again"), 2)))
+		k.operates(redrives(order("now again"), 2))
 		k.ends("q", endedFailed)
 		c = k.at("q", 1, delivery.Idle)
 	}
@@ -78,7 +78,7 @@ func TestWhatTheStoreSaysIsNotOnRecord(t *testing.T) {
 		cursor.ErrThrottled)
 	k.queues.fail = nil
 	k.operations("rewind -1 done=false it failed inside, and may have been done: the log says why")
-	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)))
+	k.operates(rewinds(order("op"), delivery.Latest))
 	k.operations("rewind -1 done=true ")
 }
 

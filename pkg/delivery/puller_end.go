@@ -62,7 +62,7 @@ func (p *puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answe
 		return Answer{}, err
 	}
 	until := p.d.now().Add(lease)
-	c, made, err := p.d.store.Extend(ctx, h.Queue, h.Consumer, h.Token, until)
+	c, made, err := p.d.store.Extend(ctx, h, until)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -82,7 +82,7 @@ func (p *puller) Prepare(ctx context.Context, h Held) (Answer, error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, err
 	}
-	c, made, err := p.d.store.Prepare(ctx, h.Queue, h.Consumer, h.Token)
+	c, made, err := p.d.store.Prepare(ctx, h)
 	return h.answerTo(c, made, err, Prepared)
 }
 
@@ -136,7 +136,7 @@ func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held,
 
 // commit commits a claim of which nothing is to be stored before.
 func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
-	c, made, err := p.d.store.CommitPrepared(ctx, h.Queue, h.Consumer, h.Token)
+	c, made, err := p.d.store.CommitPrepared(ctx, h)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -161,9 +161,9 @@ func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
 // own is not remembered.
 func (p *puller) settleAside(ctx context.Context, h Held,
 	outcome TokenOutcome) (Consumer, bool, error) {
-	c, made, err := p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true, "")
+	c, made, err := p.d.store.SettleQuarantined(ctx, h, outcome, true, "")
 	if err == nil && !made && judge(c, h.Token) == unsettled {
-		c, made, err = p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false, "")
+		c, made, err = p.d.store.SettleQuarantined(ctx, h, outcome, false, "")
 	}
 	return c, made, err
 }
@@ -174,7 +174,7 @@ func (p *puller) Abort(ctx context.Context, h Held, reason string) (Answer, erro
 		if judge(c, h.Token) != notPrepared {
 			return c, false, nil
 		}
-		return p.d.store.Fail(ctx, h.Queue, h.Consumer, h.Token, f)
+		return p.d.store.Fail(ctx, h, f)
 	})
 }
 
@@ -191,7 +191,7 @@ func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 	return p.abort(ctx, h, reason, func(c Consumer, f request.Failure) (Consumer, bool, error) {
 		switch judge(c, h.Token) {
 		case notPrepared, Prepared, InDoubt:
-			ended, made, err := p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)
+			ended, made, err := p.d.store.AbortPrepared(ctx, h, f)
 			if err != nil || judge(ended, h.Token) != unsettled {
 				return ended, made, err
 			}

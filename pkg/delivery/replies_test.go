@@ -162,7 +162,7 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k.sending()
 	k.put("q", 2)
 	order := orderOf("q")
-	check.Get(k.d.Operate(t.Context(), does("pause", order)))
+	k.operates(does("pause", order))
 	for _, o := range []delivery.Order{rewinds(order, delivery.First), does("remove", order)} {
 		check.That(t, refused(check.Err(k.d.Operate(t.Context(), o)), "claimed"), "%s: done", o.Kind)
 	}

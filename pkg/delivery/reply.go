@@ -33,7 +33,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch,
 		}
 		outbox, staged = append(outbox, p.outgoing), append(staged, one...)
 	}
-	c, decided, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, outbox)
+	c, decided, err := run.store.Decide(ctx, heldBy(c), outbox)
 	if err != nil || !decided {
 		if err == nil {
 			run.lost(c)

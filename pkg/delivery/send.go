@@ -95,7 +95,7 @@ func (d *Deliverer) forward(ctx context.Context, c Consumer,
 	if err := d.refuse(ctx, h, refused); err != nil {
 		return c, err
 	}
-	finished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)
+	finished, done, err := d.store.Finish(ctx, heldBy(c))
 	if err == nil && !done {
 		err = errOutran // another finished it, and several claims more
 	}
@@ -179,6 +179,6 @@ func (d *Deliverer) refuse(ctx context.Context, h Held, refused []lost) error {
 			return err
 		}
 	}
-	_, _, err := d.store.Refuse(ctx, h.Queue, h.Consumer, h.Token, sum)
+	_, _, err := d.store.Refuse(ctx, h, sum)
 	return err
 }

@@ -66,24 +66,6 @@ func (s *requests) Endpoints() (ddb.Engine, table.Definition) { return s.engine,
 // Trouble is the store of the table of trouble, or nil.
 func (s *requests) Trouble() *trouble.Store { return s.trouble }
 
-// definitions are those of the consumers and the audit table, of these names and in this order.
-func definitions(consumers, audit string) []table.Definition {
-	return []table.Definition{
-		{
-			Name:      consumers,
-			Partition: table.Key{Name: string(attrQueue), Type: table.String},
-			Sort:      table.Key{Name: string(attrConsumer), Type: table.String},
-			Layout:    layout,
-		},
-		{
-			Name:      audit,
-			Partition: table.Key{Name: string(attrQueue), Type: table.String},
-			Sort:      table.Key{Name: string(attrOperation), Type: table.String},
-			Layout:    layout,
-		},
-	}
-}
-
 func keyOf(queue, name string) ddb.Item {
 	return ddb.Fields{attrQueue: ddb.Text(queue), attrConsumer: ddb.Text(name)}.Item()
 }
@@ -123,27 +105,33 @@ func (s *requests) Consumer(ctx context.Context, queue, name string) (Consumer, 
 // those of the others.
 func (s *requests) Consumers(ctx context.Context,
 	queue, after string) (page []Consumer, next string, err error) {
-	query := ddb.Query{
+	return list(ctx, s.engine, attrConsumer, after, decodeConsumer, ddb.Query{
 		Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue),
 		Where: isConsumer, Strong: true,
-	}
+	})
+}
+
+// list makes a query for the items behind one, which sort names. It leaves out those that cannot be
+// read: the error is then [ErrUnreadable].
+func list[T any](ctx context.Context, engine ddb.Engine, sort ddb.Path, after string,
+	decode func(ddb.Item) (T, error), query ddb.Query) (page []T, next string, err error) {
 	if after != "" {
-		query.After = keyOf(queue, after)
+		query.After = ddb.Fields{attrQueue: query.Partition, sort: ddb.Text(after)}.Item()
 	}
-	a, err := s.engine.Do(ctx, query)
+	a, err := engine.Do(ctx, query)
 	if err != nil {
 		return nil, "", err
 	}
 	for _, it := range a.Items {
-		c, wrong := ddb.Decoded(it, decodeConsumer)
+		one, wrong := ddb.Decoded(it, decode)
 		if wrong != nil {
-			err = errors.Join(err, fmt.Errorf("consumer %q: %w: %w", it.Get(attrConsumer).Str(),
-				ErrUnreadable, wrong))
+			err = errors.Join(err,
+				fmt.Errorf("%s %q: %w: %w", sort, it.Get(sort).Str(), ErrUnreadable, wrong))
 			continue
 		}
-		page = append(page, c)
+		page = append(page, one)
 	}
-	return page, a.Next.Get(attrConsumer).Str(), err
+	return page, a.Next.Get(sort).Str(), err
 }
 
 // update changes a consumer if the condition holds. It returns the consumer that is stored

@@ -192,12 +192,11 @@ func (s *requests) Block(ctx context.Context, seen Consumer,
 // Lost response: the repeat fails and finds the token's outcome, which is Committed: true. Another
 // ended the claim: false. We die right after: what came meanwhile has a record in the cursors'
 // stream, or the sweep finds it.
-func (s *requests) Commit(ctx context.Context, queue, name string, token Token,
-	answer Response) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "commit", queue, name, isHeld(token, Started),
+func (s *requests) Commit(ctx context.Context, h Held, answer Response) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "commit", h.Queue, h.Consumer, isHeld(h.Token, Started),
 		slices.Concat(setPassed(), setAnswer(answer),
-			[]ddb.Action{setEnded(token, Committed), attrDeferred.Remove()})...)
-	return c, made || c.ended(token, Committed), err
+			[]ddb.Action{setEnded(h.Token, Committed), attrDeferred.Remove()})...)
+	return c, made || c.ended(h.Token, Committed), err
 }
 
 // CommitAndClaim is Commit, of the claim that was seen, and Claim in one, of the range from the old
@@ -244,11 +243,11 @@ func (s *requests) Ask(ctx context.Context, seen Consumer, position int64) (Cons
 // Lost response: the repeat fails; the token's outcome is Aborted, or the consumer is Blocked under
 // the next number: true. Another ended the claim: false. We die right after: RetryAt or the
 // operator decides.
-func (s *requests) Fail(ctx context.Context, queue, name string, token Token,
+func (s *requests) Fail(ctx context.Context, h Held,
 	failure request.Failure) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "fail", queue, name, isHeld(token, Started),
-		setFailed(token, Aborted, failure)...)
-	return c, made || c.ended(token, Aborted), err
+	c, made, err := s.update(ctx, "fail", h.Queue, h.Consumer, isHeld(h.Token, Started),
+		setFailed(h.Token, Aborted, failure)...)
+	return c, made || c.ended(h.Token, Aborted), err
 }
 
 // Defer leaves the claim that was seen to the holder of its token: its batch was handed over, and

@@ -38,7 +38,7 @@ func TestStoreFailsAPart(t *testing.T) {
 		} {
 			c := b.claim(b.create(b.fresh(name)), "r1", 5)
 			before := request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}
-			c = b.made("failed", failedNow(c, before))(b.fail(b.queue, name, c.Token, before))
+			c = b.made("failed", failedNow(c, before))(b.fail(heldBy(c), before))
 			c = b.claim(c, "r2", 5)
 			want := c
 			want.Attempts, want.Together, want.FailingSince = 1, 1, time.Time{}
@@ -47,8 +47,8 @@ func TestStoreFailsAPart(t *testing.T) {
 			}
 			want = failedNow(want, f)
 			want.Delivered += 2
-			b.made(name, want)(b.fail(b.queue, name, c.Token, f))
-			b.made(name+", again", want)(b.fail(b.queue, name, c.Token, f))
+			b.made(name, want)(b.fail(heldBy(c), f))
+			b.made(name+", again", want)(b.fail(heldBy(c), f))
 		}
 	})
 }
@@ -103,8 +103,8 @@ func TestStoreTakeover(t *testing.T) {
 		want = claimed(want, late)
 		b.made("after it", want)(b.Claim(b.Context(), c, late))
 		b.made("again", want)(b.Claim(b.Context(), c, late))
-		b.not("the old one's commit", want)(b.commit(b.queue, "a", c.Token))
-		b.not("the old one's failure", want)(b.fail(b.queue, "a", c.Token, failure(false)))
+		b.not("the old one's commit", want)(b.commit(heldBy(c)))
+		b.not("the old one's failure", want)(b.fail(heldBy(c), failure(false)))
 	})
 }
 
@@ -133,25 +133,24 @@ func TestStoreDeferred(t *testing.T) {
 			b.not("deferred with another token", c)(b.Defer(b.Context(), under(c, other),
 				at.Add(2*time.Hour)))
 			b.not("expired with another token", c)(b.Expire(b.Context(), under(c, other), late(c)))
-			b.not("committed with another token", c)(b.commit(c.Queue, c.Name, other))
-			b.not("failed with another token", c)(b.fail(c.Queue, c.Name, other, failure(false)))
+			b.not("committed with another token", c)(b.commit(Held{c.Queue, c.Name, other}))
+			b.not("failed with another token", c)(b.fail(Held{c.Queue, c.Name, other}, failure(false)))
 		}
-		b.not("prepared", c)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
-		b.not("decided", c)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
-		b.not("settled as aborted",
-			c)(b.AbortPrepared(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		b.not("prepared", c)(b.Prepare(b.Context(), heldBy(c)))
+		b.not("decided", c)(b.Decide(b.Context(), heldBy(c), outboxNow))
+		b.not("settled as aborted", c)(b.AbortPrepared(b.Context(), heldBy(c), failure(false)))
 		early := failure(false)
 		early.Now = c.LeaseUntil
 		b.not("expired at the lease's end", c)(b.Expire(b.Context(), c, early))
 		longer := c
 		longer.LeaseUntil = at.Add(2 * time.Hour)
-		b.not("extended as if it were not deferred", c)(b.Extend(b.Context(), c.Queue, c.Name, c.Token,
+		b.not("extended as if it were not deferred", c)(b.Extend(b.Context(), heldBy(c),
 			longer.LeaseUntil))
 		b.made("extended", longer)(b.Defer(b.Context(), c, longer.LeaseUntil))
 		b.made("deferred, and it was extended beyond that", longer)(b.Defer(b.Context(), c,
 			at.Add(90*time.Minute)))
 		b.not("expired, and it was extended", longer)(b.Expire(b.Context(), c, late(c)))
-		done := b.made("committed", committed(longer))(b.commit(c.Queue, c.Name, c.Token))
+		done := b.made("committed", committed(longer))(b.commit(heldBy(c)))
 		b.not("deferred after its commit", done)(b.Defer(b.Context(), c, longer.LeaseUntil))
 		b.not("expired after its commit", done)(b.Expire(b.Context(), c, late(longer)))
 
@@ -160,7 +159,7 @@ func TestStoreDeferred(t *testing.T) {
 		want.Outcomes[c.Token.N%4] = remember(c.Token, Cancelled)
 		b.made("expired", want)(b.Expire(b.Context(), c, late(c)))
 		b.made("a response that was lost", want)(b.Expire(b.Context(), c, late(c)))
-		b.not("committed late", want)(b.commit(c.Queue, c.Name, c.Token))
+		b.not("committed late", want)(b.commit(heldBy(c)))
 		b.not("deferred late", want)(b.Defer(b.Context(), c, late(c).Now))
 
 		c = deferred(5)
@@ -230,19 +229,19 @@ func TestStoreCommit(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		want := committed(c)
-		b.made("committed", want)(b.commit(b.queue, "a", c.Token))
-		b.made("again", want)(b.commit(b.queue, "a", c.Token))
+		b.made("committed", want)(b.commit(heldBy(c)))
+		b.made("again", want)(b.commit(heldBy(c)))
 		next := b.claim(want, "r2", 6)
-		b.made("again, after the next claim", next)(b.commit(b.queue, "a", c.Token))
+		b.made("again, after the next claim", next)(b.commit(heldBy(c)))
 
 		c = b.create(b.fresh("b"))
-		b.not("without a claim", c)(b.commit(b.queue, "b", Token{N: 0, Req: "r"}))
+		b.not("without a claim", c)(b.commit(Held{b.queue, "b", Token{N: 0, Req: "r"}}))
 		c = b.claim(c, "r1", 5)
 		for _, token := range []Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
-			b.not("with another token", c)(b.commit(b.queue, "b", token))
+			b.not("with another token", c)(b.commit(Held{b.queue, "b", token}))
 		}
 		c = b.fails(c, failure(false))
-		b.not("after its failure", c)(b.commit(b.queue, "b", c.Token))
+		b.not("after its failure", c)(b.commit(heldBy(c)))
 	})
 }
 
@@ -255,15 +254,15 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		want := claimed(committed(c), next)
 		b.made("committed and claimed", want)(b.CommitAndClaim(b.Context(), c, next, Response{}))
 		b.made("again", want)(b.CommitAndClaim(b.Context(), c, next, Response{}))
-		b.made("committed again", want)(b.commit(b.queue, "a", c.Token))
+		b.made("committed again", want)(b.commit(heldBy(c)))
 
 		c = b.claim(b.create(b.fresh("b")), "r1", 5)
-		b.foreign(c, func(t Token) (Consumer, bool, error) {
-			return b.CommitAndClaim(b.Context(), under(c, t), claim("r2", 8), Response{})
+		b.foreign(c, func(h Held) (Consumer, bool, error) {
+			return b.CommitAndClaim(b.Context(), under(c, h.Token), claim("r2", 8), Response{})
 		})
 		paused := b.pauses(c)
 		b.not("while paused", paused)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
-		b.made("a plain commit goes through", committed(paused))(b.commit(b.queue, "b", c.Token))
+		b.made("a plain commit goes through", committed(paused))(b.commit(heldBy(c)))
 	})
 }
 
@@ -289,7 +288,7 @@ func TestStoreAsk(t *testing.T) {
 		want.Asked = 8
 		b.made("a higher one", want)(b.Ask(b.Context(), c, 8))
 		want = committed(want)
-		b.made("committed", want)(b.commit(b.queue, "a", c.Token))
+		b.made("committed", want)(b.commit(heldBy(c)))
 		b.not("too late", want)(b.Ask(b.Context(), c, 9))
 		b.not("too late, a lower one", want)(b.Ask(b.Context(), c, 6))
 		b.claim(want, "r3", 8)
@@ -300,17 +299,17 @@ func TestStoreFail(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		want := failedNow(c, failure(false))
-		b.made("failed", want)(b.fail(b.queue, "a", c.Token, failure(false)))
-		b.made("again", want)(b.fail(b.queue, "a", c.Token, failure(false)))
+		b.made("failed", want)(b.fail(heldBy(c), failure(false)))
+		b.made("again", want)(b.fail(heldBy(c), failure(false)))
 		aside := failure(false)
 		aside.ReplyQueue, aside.Shown = "", 0
 		c = b.claim(want, "r of no replies", 4)
 		want = failedNow(c, aside)
-		b.made("failed, about no replies", want)(b.fail(b.queue, "a", c.Token, aside))
+		b.made("failed, about no replies", want)(b.fail(heldBy(c), aside))
 		c = b.claim(want, "r2", 4)
 		want = failedNow(c, failure(true))
-		b.made("failed for good", want)(b.fail(b.queue, "a", c.Token, failure(true)))
-		b.made("again", want)(b.fail(b.queue, "a", c.Token, failure(true)))
+		b.made("failed for good", want)(b.fail(heldBy(c), failure(true)))
+		b.made("again", want)(b.fail(heldBy(c), failure(true)))
 	})
 }
 
@@ -324,8 +323,8 @@ func TestStoreAway(t *testing.T) {
 			away.Away = n + 1
 			c = b.claim(c, fmt.Sprint("r", n), 5)
 			want := failedNow(c, away)
-			b.made("away", want)(b.fail(b.queue, "a", c.Token, away))
-			c = b.made("again", want)(b.fail(b.queue, "a", c.Token, away))
+			b.made("away", want)(b.fail(heldBy(c), away))
+			c = b.made("again", want)(b.fail(heldBy(c), away))
 		}
 		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2,
 			"%+v; want nothing counted", c)
@@ -404,8 +403,8 @@ func TestStoreOutcomes(t *testing.T) {
 		for i := range 9 {
 			c = b.commits(b.claim(c, fmt.Sprint("r", i), c.Delivered+1))
 		}
-		b.made("one that is remembered", c)(b.commit(b.queue, "a", Token{N: 6, Req: "r5"}))
-		b.not("one that is forgotten", c)(b.commit(b.queue, "a", Token{N: 5, Req: "r4"}))
+		b.made("one that is remembered", c)(b.commit(Held{b.queue, "a", Token{N: 6, Req: "r5"}}))
+		b.not("one that is forgotten", c)(b.commit(Held{b.queue, "a", Token{N: 5, Req: "r4"}}))
 	})
 }
 
@@ -427,7 +426,8 @@ var sharedNow = struct {
 	tables  []table.Definition
 	engines map[ddbtest.Kind]ddb.Engine
 }{
-	tables:  definitions("consumers"+ddbtest.Suffix(), "operations"+ddbtest.Suffix()),
+	tables: Names{Consumers: "consumers" + ddbtest.Suffix(),
+		Audit: "operations" + ddbtest.Suffix()}.Tables(),
 	engines: map[ddbtest.Kind]ddb.Engine{},
 }
 
@@ -525,23 +525,23 @@ func (b *bench) claim(c Consumer, req string, to int64) Consumer {
 	return b.made("claimed", claimed(c, claim(req, to)))(b.Claim(b.Context(), c, claim(req, to)))
 }
 
-func (b *bench) commit(queue, name string, token Token) (Consumer, bool, error) {
-	return b.Commit(b.Context(), queue, name, token, Response{})
+func (b *bench) commit(h Held) (Consumer, bool, error) {
+	return b.Commit(b.Context(), h, Response{})
 }
 
-func (b *bench) fail(queue, name string, token Token, f request.Failure) (Consumer, bool, error) {
-	return b.Fail(b.Context(), queue, name, token, f)
+func (b *bench) fail(h Held, f request.Failure) (Consumer, bool, error) {
+	return b.Fail(b.Context(), h, f)
 }
 
 // fails has a claim fail.
 func (b *bench) fails(c Consumer, f request.Failure) Consumer {
 	b.Helper()
-	return b.made("failed", failedNow(c, f))(b.fail(c.Queue, c.Name, c.Token, f))
+	return b.made("failed", failedNow(c, f))(b.fail(heldBy(c), f))
 }
 
 func (b *bench) commits(c Consumer) Consumer {
 	b.Helper()
-	return b.made("committed", committed(c))(b.commit(c.Queue, c.Name, c.Token))
+	return b.made("committed", committed(c))(b.commit(heldBy(c)))
 }
 
 func (b *bench) pauses(c Consumer) Consumer {

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -183,26 +182,9 @@ const auditPage, maxOperationKey = 100, 1024
 // [ErrUnreadable], and page and next are good.
 func (s *requests) Audit(ctx context.Context,
 	queue, after string) (page []Operation, next string, err error) {
-	query := ddb.Query{
+	return list(ctx, s.engine, attrOperation, after, decodeOperation, ddb.Query{
 		Op: ddb.Op{Op: "audit", Table: &s.audit}, Partition: ddb.Text(queue),
 		Where:     attrOperation.Lt(ddb.Text(ids)),
 		Backwards: true, Strong: true, Limit: auditPage,
-	}
-	if after != "" {
-		query.After = ddb.Fields{attrQueue: ddb.Text(queue), attrOperation: ddb.Text(after)}.Item()
-	}
-	a, err := s.engine.Do(ctx, query)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, it := range a.Items {
-		o, wrong := ddb.Decoded(it, decodeOperation)
-		if wrong != nil {
-			err = errors.Join(err, fmt.Errorf("operation %q: %w: %w", it.Get(attrOperation).Str(),
-				ErrUnreadable, wrong))
-			continue
-		}
-		page = append(page, o)
-	}
-	return page, a.Next.Get(attrOperation).Str(), err
+	})
 }

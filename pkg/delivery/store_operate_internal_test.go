@@ -32,26 +32,26 @@ func (b *bench) writes(c Consumer) map[string]func() (Consumer, bool, error) {
 	return map[string]func() (Consumer, bool, error){
 		"claim":            func() (Consumer, bool, error) { return b.Claim(ctx, c, next) },
 		"block":            func() (Consumer, bool, error) { return b.Block(ctx, c, now) },
-		"commit":           func() (Consumer, bool, error) { return b.Commit(ctx, queue, name, token, Response{}) },
+		"commit":           func() (Consumer, bool, error) { return b.Commit(ctx, Held{queue, name, token}, Response{}) },
 		"commit and claim": func() (Consumer, bool, error) { return b.CommitAndClaim(ctx, c, next, Response{}) },
-		"fail":             func() (Consumer, bool, error) { return b.Fail(ctx, queue, name, token, failure(false)) },
-		"fail for good":    func() (Consumer, bool, error) { return b.Fail(ctx, queue, name, token, failure(true)) },
+		"fail":             func() (Consumer, bool, error) { return b.Fail(ctx, Held{queue, name, token}, failure(false)) },
+		"fail for good":    func() (Consumer, bool, error) { return b.Fail(ctx, Held{queue, name, token}, failure(true)) },
 		"cancel":           func() (Consumer, bool, error) { return b.Cancel(ctx, c, false, now) },
 		"skip":             func() (Consumer, bool, error) { return b.Unblock(ctx, c, true, "op 1") },
 		"rewind":           func() (Consumer, bool, error) { return b.Rewind(ctx, c, 3, "op 1") },
 		"keep start":       func() (Consumer, bool, error) { return b.KeepStart(ctx, queue, name, "op", 1) },
 		"finish start":     func() (Consumer, bool, error) { return b.FinishStart(ctx, queue, name, "op", 1) },
-		"prepare":          func() (Consumer, bool, error) { return b.Prepare(ctx, queue, name, token) },
-		"extend":           func() (Consumer, bool, error) { return b.Extend(ctx, queue, name, token, now) },
+		"prepare":          func() (Consumer, bool, error) { return b.Prepare(ctx, Held{queue, name, token}) },
+		"extend":           func() (Consumer, bool, error) { return b.Extend(ctx, Held{queue, name, token}, now) },
 		"mark in doubt":    func() (Consumer, bool, error) { return b.MarkInDoubt(ctx, c, now) },
 		"quarantine":       func() (Consumer, bool, error) { return b.Quarantine(ctx, c, now) },
-		"release":          func() (Consumer, bool, error) { return b.Release(ctx, queue, name, token, "op") },
-		"commit prepared":  func() (Consumer, bool, error) { return b.CommitPrepared(ctx, queue, name, token) },
+		"release":          func() (Consumer, bool, error) { return b.Release(ctx, Held{queue, name, token}, "op") },
+		"commit prepared":  func() (Consumer, bool, error) { return b.CommitPrepared(ctx, Held{queue, name, token}) },
 		"abort prepared": func() (Consumer, bool, error) {
-			return b.AbortPrepared(ctx, queue, name, token, failure(false))
+			return b.AbortPrepared(ctx, Held{queue, name, token}, failure(false))
 		},
 		"settle": func() (Consumer, bool, error) {
-			return b.SettleQuarantined(ctx, queue, name, token, Committed, true, "")
+			return b.SettleQuarantined(ctx, Held{queue, name, token}, Committed, true, "")
 		},
 	}
 }
@@ -63,11 +63,13 @@ func TestStoreNoConsumer(t *testing.T) {
 		writes := b.writes(seen)
 		writes["pause"] = func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) }
 		writes["decide"] = func() (Consumer, bool, error) {
-			return b.Decide(ctx, b.queue, "a", token, outboxNow)
+			return b.Decide(ctx, Held{b.queue, "a", token}, outboxNow)
 		}
-		writes["finish"] = func() (Consumer, bool, error) { return b.Finish(ctx, b.queue, "a", token) }
+		writes["finish"] = func() (Consumer, bool, error) {
+			return b.Finish(ctx, Held{b.queue, "a", token})
+		}
 		writes["refuse"] = func() (Consumer, bool, error) {
-			return b.Refuse(ctx, b.queue, "a", token, refusals{N: 1, Why: "no", Since: at})
+			return b.Refuse(ctx, Held{b.queue, "a", token}, refusals{N: 1, Why: "no", Since: at})
 		}
 		for what, write := range writes {
 			got, made := check.Get2(write())

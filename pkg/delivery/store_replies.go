@@ -14,22 +14,20 @@ func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t
 // Lost response: the repeat finds it Sending and reports true. Another ended the claim: false, and
 // nobody sees what was staged. We die right after: the next caller after the lease sends, and
 // finishes.
-func (s *requests) Decide(ctx context.Context, queue, name string, token Token,
-	outbox []outgoing) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "decide", queue, name, isOwn(token, Started),
+func (s *requests) Decide(ctx context.Context, h Held, outbox []outgoing) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "decide", h.Queue, h.Consumer, isOwn(h.Token, Started),
 		setState(Sending), attrOutbox.Set(ddb.ValueOf(outbox)))
-	return c, made || c.decided(token), err
+	return c, made || c.decided(h.Token), err
 }
 
 // Finish ends the Sending claim of a token, as Commit does. 1 write unit.
 //
 // Lost response, another did it first: the repeat fails and finds the token's outcome, which is
 // Committed: true. We die right after: as after Commit.
-func (s *requests) Finish(ctx context.Context, queue, name string,
-	token Token) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "finish", queue, name, isHeld(token, Sending),
-		append(setPassed(), setEnded(token, Committed), attrOutbox.Remove())...)
-	return c, made || c.ended(token, Committed), err
+func (s *requests) Finish(ctx context.Context, h Held) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "finish", h.Queue, h.Consumer, isHeld(h.Token, Sending),
+		append(setPassed(), setEnded(h.Token, Committed), attrOutbox.Remove())...)
+	return c, made || c.ended(h.Token, Committed), err
 }
 
 // Refuse counts replies of a claim that can never be stored, if they are not those that were
@@ -37,16 +35,15 @@ func (s *requests) Finish(ctx context.Context, queue, name string,
 //
 // Lost response, another did it first: the repeat finds the claim's name and reports true. We die
 // right after: the claim is still open, and the caller that goes on with it comes here again.
-func (s *requests) Refuse(ctx context.Context, queue, name string, token Token,
-	refused refusals) (Consumer, bool, error) {
-	by := ddb.Text(token.String())
-	c, made, err := s.update(ctx, "refuse", queue, name,
+func (s *requests) Refuse(ctx context.Context, h Held, refused refusals) (Consumer, bool, error) {
+	by := ddb.Text(h.Token.String())
+	c, made, err := s.update(ctx, "refuse", h.Queue, h.Consumer,
 		ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),
 		attrRefused.PlusFrom(ddb.Int(0), refused.N), attrRefusedBy.Set(by),
 		attrRefusedQueue.Set(ddb.Text(refused.Queue)),
 		attrRefusedWhy.Set(ddb.Text(refused.Why)),
 		attrRefusedSince.Set(ddb.Millis(refused.Since)))
-	return c, made || c.Refused.By == token.String(), err
+	return c, made || c.Refused.By == h.Token.String(), err
 }
 
 // AnnouncedRefused notes that all that were refused up to the number seen are announced. 1 write

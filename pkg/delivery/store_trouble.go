@@ -8,11 +8,6 @@ import (
 	"github.com/streamsort/streamsort/internal/trouble"
 )
 
-// consumerStates are those that a row of a consumer can be about.
-var consumerStates = []trouble.State{
-	trouble.Lagging, trouble.Blocked, trouble.Failing, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
-}
-
 // troubles are the rows for what a consumer's item itself says. The number of each is as high as
 // that of any earlier one.
 func troubles(c Consumer) (rows []trouble.Row) {
@@ -61,7 +56,7 @@ func (s *requests) Note(ctx context.Context, before, after Consumer) {
 	}
 	if !after.Exists() {
 		_ = s.trouble.Forget(ctx, before.Queue, before.Name,
-			append(consumerStates, trouble.HeldBy(before.Name))...)
+			slices.Concat(walked[1:], []trouble.State{trouble.HeldBy(before.Name)})...)
 		return
 	}
 	was, is := troubles(before), troubles(after)

@@ -21,10 +21,10 @@ func isOwn(t Token, states ...State) ddb.Cond {
 //
 // Lost response: the repeat finds it Prepared and reports true. Another ended the claim: false, and
 // the stored consumer says how. We die right after: the lease runs out, and the claim is in doubt.
-func (s *requests) Prepare(ctx context.Context, queue, name string,
-	token Token) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "prepare", queue, name, isOwn(token, Started), setState(Prepared))
-	return c, made || c.owns(token, Prepared), err
+func (s *requests) Prepare(ctx context.Context, h Held) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "prepare", h.Queue, h.Consumer, isOwn(h.Token, Started),
+		setState(Prepared))
+	return c, made || c.owns(h.Token, Prepared), err
 }
 
 // Extend sets the end of the lease of a token's claim, Started and not deferred, or Prepared. 1
@@ -32,9 +32,8 @@ func (s *requests) Prepare(ctx context.Context, queue, name string,
 //
 // Lost response: the repeat sets the same. Another ended the claim: false. We die right after: the
 // lease runs out later.
-func (s *requests) Extend(ctx context.Context, queue, name string, token Token,
-	until time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "extend", queue, name, isOwn(token, Started, Prepared),
+func (s *requests) Extend(ctx context.Context, h Held, until time.Time) (Consumer, bool, error) {
+	return s.update(ctx, "extend", h.Queue, h.Consumer, isOwn(h.Token, Started, Prepared),
 		attrLeaseUntil.Set(ddb.Millis(until)))
 }
 
@@ -42,11 +41,10 @@ func (s *requests) Extend(ctx context.Context, queue, name string, token Token,
 //
 // Lost response: the repeat fails and finds the token's outcome, which is Committed: true. Another
 // ended the claim: false. We die right after: as after Commit.
-func (s *requests) CommitPrepared(ctx context.Context, queue, name string,
-	token Token) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "commit prepared", queue, name, isHeld(token, Prepared, InDoubt),
-		append(setPassed(), setEnded(token, Committed))...)
-	return c, made || c.ended(token, Committed), err
+func (s *requests) CommitPrepared(ctx context.Context, h Held) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "commit prepared", h.Queue, h.Consumer,
+		isHeld(h.Token, Prepared, InDoubt), append(setPassed(), setEnded(h.Token, Committed))...)
+	return c, made || c.ended(h.Token, Committed), err
 }
 
 // CommitPreparedAndClaim is CommitPrepared, of the claim that was seen, and Claim in one, of the
@@ -66,11 +64,11 @@ func (s *requests) CommitPreparedAndClaim(ctx context.Context, seen Consumer,
 //
 // Lost response: as with Fail. Another ended the claim: false. We die right after: RetryAt or the
 // operator decides.
-func (s *requests) AbortPrepared(ctx context.Context, queue, name string, token Token,
+func (s *requests) AbortPrepared(ctx context.Context, h Held,
 	failure request.Failure) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "abort prepared", queue, name,
-		isOwn(token, Started, Prepared, InDoubt), setFailed(token, Aborted, failure)...)
-	return c, made || c.ended(token, Aborted), err
+	c, made, err := s.update(ctx, "abort prepared", h.Queue, h.Consumer,
+		isOwn(h.Token, Started, Prepared, InDoubt), setFailed(h.Token, Aborted, failure)...)
+	return c, made || c.ended(h.Token, Aborted), err
 }
 
 // MarkInDoubt makes a Prepared claim whose lease was over before now InDoubt. 1 write unit.
@@ -115,33 +113,32 @@ func (s *requests) Quarantine(ctx context.Context, seen Consumer,
 // Lost response: the repeat fails and finds the outcome, the mark, or its own op: true. Another did
 // it first: the same, but for the op; false where remember failed for a newer outcome, and the
 // claim is still InDoubt. We die right after: nothing is left to do.
-func (s *requests) SettleQuarantined(ctx context.Context, queue, name string, token Token,
+func (s *requests) SettleQuarantined(ctx context.Context, h Held,
 	outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
-	condition, set := isAside(token, InDoubt), []ddb.Action{asideOf(token.N).Remove()}
+	condition, set := isAside(h.Token, InDoubt), []ddb.Action{asideOf(h.Token.N).Remove()}
 	switch {
 	case outcome != Committed:
-		set = []ddb.Action{asideOf(token.N).At(string(attrState)).
+		set = []ddb.Action{asideOf(h.Token.N).At(string(attrState)).
 			Set(ddb.Text(string(quarantinedAborted)))}
 	case remember:
-		known := attrOutcomes.At(slot(token.N))
+		known := attrOutcomes.At(slot(h.Token.N))
 		condition = ddb.And(condition,
-			ddb.Or(known.Missing(), known.At(string(attrN)).Lt(ddb.Int(token.N))))
-		set = append(set, setEnded(token, Committed))
+			ddb.Or(known.Missing(), known.At(string(attrN)).Lt(ddb.Int(h.Token.N))))
+		set = append(set, setEnded(h.Token, Committed))
 	}
 	if op != "" {
 		set = append(set, attrLastOp.Set(ddb.Text(op)))
 	}
-	c, made, err := s.update(ctx, "settle quarantined", queue, name, condition, set...)
-	return c, made || c.settled(token, outcome) || c.operatedBy(op), err
+	c, made, err := s.update(ctx, "settle quarantined", h.Queue, h.Consumer, condition, set...)
+	return c, made || c.settled(h.Token, outcome) || c.operatedBy(op), err
 }
 
 // Release takes a quarantined claim that was aborted away: its messages are given up. 1 write unit.
 //
 // Lost response: the repeat finds its own op: true. Another did it first: false. We die right
 // after: nothing is left to do.
-func (s *requests) Release(ctx context.Context, queue, name string, token Token,
-	op string) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "release", queue, name, isAside(token, quarantinedAborted),
-		asideOf(token.N).Remove(), attrLastOp.Set(ddb.Text(op)))
+func (s *requests) Release(ctx context.Context, h Held, op string) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "release", h.Queue, h.Consumer, isAside(h.Token, quarantinedAborted),
+		asideOf(h.Token.N).Remove(), attrLastOp.Set(ddb.Text(op)))
 	return c, made || c.operatedBy(op), err
 }

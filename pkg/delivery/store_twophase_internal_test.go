@@ -21,7 +21,7 @@ func as(c Consumer, state State) Consumer {
 
 func (b *bench) prepare(c Consumer) Consumer {
 	b.Helper()
-	return b.made("prepared", as(c, Prepared))(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
+	return b.made("prepared", as(c, Prepared))(b.Prepare(b.Context(), heldBy(c)))
 }
 
 func overNow(c Consumer) time.Time { return c.LeaseUntil.Add(time.Millisecond) }
@@ -65,11 +65,11 @@ func (b *bench) retried() Consumer {
 }
 
 // foreign tries a write with tokens that are not the claim's.
-func (b *bench) foreign(c Consumer, write func(Token) (Consumer, bool, error)) {
+func (b *bench) foreign(c Consumer, write func(Held) (Consumer, bool, error)) {
 	b.Helper()
 	n, req := c.Token.N, c.Token.Req
 	for _, token := range []Token{{N: n + 1, Req: req}, {N: n, Req: "other"}, {N: n - 1, Req: req}} {
-		b.not("with another token", c)(write(token))
+		b.not("with another token", c)(write(Held{c.Queue, c.Name, token}))
 	}
 }
 
@@ -77,23 +77,21 @@ func TestStorePrepare(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		c = b.prepare(c)
-		b.made("again", c)(b.Prepare(b.Context(), b.queue, "a", c.Token))
-		done := b.made("committed", committed(c))(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
-		b.not("after the commit", done)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		b.made("again", c)(b.Prepare(b.Context(), heldBy(c)))
+		done := b.made("committed", committed(c))(b.CommitPrepared(b.Context(), heldBy(c)))
+		b.not("after the commit", done)(b.Prepare(b.Context(), heldBy(c)))
 
 		idle := b.create(b.fresh("b"))
-		b.not("without a claim", idle)(b.Prepare(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}))
+		b.not("without a claim", idle)(b.Prepare(b.Context(), Held{b.queue, "b", Token{N: 0, Req: "r"}}))
 		c = b.claim(idle, "r1", 5)
-		b.foreign(c, func(t Token) (Consumer, bool, error) {
-			return b.Prepare(b.Context(), b.queue, "b", t)
-		})
+		b.foreign(c, func(h Held) (Consumer, bool, error) { return b.Prepare(b.Context(), h) })
 		// The lease is nobody's business while nobody took the claim over.
 		late := claim("r2", 5)
 		late.Now, late.LeaseUntil = overNow(c), overNow(c).Add(time.Minute)
 		want := ended(c, Cancelled)
 		want.IsolateTo = 5
 		next := b.made("taken over", claimed(want, late))(b.Claim(b.Context(), c, late))
-		b.not("a cancelled token", next)(b.Prepare(b.Context(), b.queue, "b", c.Token))
+		b.not("a cancelled token", next)(b.Prepare(b.Context(), heldBy(c)))
 	})
 }
 
@@ -102,35 +100,31 @@ func TestStoreExtend(t *testing.T) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		later, extended := c.LeaseUntil.Add(time.Hour), c
 		extended.LeaseUntil = later
-		b.foreign(c, func(t Token) (Consumer, bool, error) {
-			return b.Extend(b.Context(), b.queue, "a", t, later)
-		})
+		b.foreign(c, func(h Held) (Consumer, bool, error) { return b.Extend(b.Context(), h, later) })
 		for range 2 {
-			b.made("started", extended)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
+			b.made("started", extended)(b.Extend(b.Context(), heldBy(c), later))
 		}
 		c = b.prepare(extended)
 		c.LeaseUntil = later.Add(time.Hour)
-		b.made("prepared", c)(b.Extend(b.Context(), b.queue, "a", c.Token, c.LeaseUntil))
+		b.made("prepared", c)(b.Extend(b.Context(), heldBy(c), c.LeaseUntil))
 		c = b.doubted(c)
-		b.not("in doubt", c)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
+		b.not("in doubt", c)(b.Extend(b.Context(), heldBy(c), later))
 	})
 }
 
 func TestStoreCommitPrepared(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.retried()
-		b.not("before the prepare", c)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.not("before the prepare", c)(b.CommitPrepared(b.Context(), heldBy(c)))
 		c = b.prepare(c)
-		b.not("as a claim of one phase", c)(b.commit(b.queue, "a", c.Token))
-		b.foreign(c, func(t Token) (Consumer, bool, error) {
-			return b.CommitPrepared(b.Context(), b.queue, "a", t)
-		})
-		done := b.made("committed", committed(c))(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
-		b.made("again", done)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.not("as a claim of one phase", c)(b.commit(heldBy(c)))
+		b.foreign(c, func(h Held) (Consumer, bool, error) { return b.CommitPrepared(b.Context(), h) })
+		done := b.made("committed", committed(c))(b.CommitPrepared(b.Context(), heldBy(c)))
+		b.made("again", done)(b.CommitPrepared(b.Context(), heldBy(c)))
 		next := b.claim(done, "r2", 8)
-		b.made("again, after the next claim", next)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.made("again, after the next claim", next)(b.CommitPrepared(b.Context(), heldBy(c)))
 		next = b.doubted(b.prepare(next))
-		b.made("in doubt", committed(next))(b.CommitPrepared(b.Context(), b.queue, "a", next.Token))
+		b.made("in doubt", committed(next))(b.CommitPrepared(b.Context(), heldBy(next)))
 	})
 }
 
@@ -143,8 +137,8 @@ func TestStoreCommitPreparedAndClaim(t *testing.T) {
 		b.not("before the prepare", c)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		c = b.prepare(c)
 		b.not("as a claim of one phase", c)(b.CommitAndClaim(b.Context(), c, next, Response{}))
-		b.foreign(c, func(t Token) (Consumer, bool, error) {
-			return b.CommitPreparedAndClaim(b.Context(), under(c, t), next)
+		b.foreign(c, func(h Held) (Consumer, bool, error) {
+			return b.CommitPreparedAndClaim(b.Context(), under(c, h.Token), next)
 		})
 		b.not("while it is paused", b.pauses(c))(b.CommitPreparedAndClaim(b.Context(), c, next))
 		b.made("resumed", c)(b.Pause(b.Context(), b.queue, "a", "", at))
@@ -163,8 +157,8 @@ func TestStoreAbortPrepared(t *testing.T) {
 		c, to, f := b.waiting("a"), int64(5), failure(false)
 		f.Error, f.Shown, f.ReplyQueue, f.Proven, f.Last[0].Shown = "again", 2, "y", false, 2
 		f.Now, f.Since = f.Now.Add(time.Minute), f.Since.Add(time.Minute)
-		abort := func(t Token, f request.Failure) (Consumer, bool, error) {
-			return b.AbortPrepared(b.Context(), b.queue, "a", t, f)
+		abort := func(h Held, f request.Failure) (Consumer, bool, error) {
+			return b.AbortPrepared(b.Context(), h, f)
 		}
 		for i, state := range []func(Consumer) Consumer{
 			func(c Consumer) Consumer { return c },
@@ -172,18 +166,19 @@ func TestStoreAbortPrepared(t *testing.T) {
 			func(c Consumer) Consumer { return b.doubted(b.prepare(c)) },
 		} {
 			c = state(b.claim(c, fmt.Sprint("r", i), to))
-			b.foreign(c, func(t Token) (Consumer, bool, error) { return abort(t, f) })
-			b.not("as a claim of one phase", c)(b.fail(b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
+			b.foreign(c, func(h Held) (Consumer, bool, error) { return abort(h, f) })
+			b.not("as a claim of one phase", c)(b.fail(Held{b.queue, "a", Token{N: 99, Req: "r"}},
+				failure(false)))
 			if state := c.State; state != Started {
-				b.not("a bare abort", c)(b.fail(b.queue, "a", c.Token, failure(false)))
+				b.not("a bare abort", c)(b.fail(heldBy(c), failure(false)))
 			}
-			c = b.made("aborted", failedNow(c, f))(abort(c.Token, f))
-			b.made("again", c)(abort(c.Token, f))
+			c = b.made("aborted", failedNow(c, f))(abort(heldBy(c), f))
+			b.made("again", c)(abort(heldBy(c), f))
 		}
 		c = b.prepare(b.claim(c, "r9", to))
 		want := failedNow(c, failure(true))
-		b.made("for good", want)(abort(c.Token, failure(true)))
-		b.made("again", want)(abort(c.Token, failure(true)))
+		b.made("for good", want)(abort(heldBy(c), failure(true)))
+		b.made("again", want)(abort(heldBy(c), failure(true)))
 	})
 }
 
@@ -193,8 +188,8 @@ func TestStoreMarkInDoubt(t *testing.T) {
 		b.not("not prepared", c)(b.MarkInDoubt(b.Context(), c, overNow(c)))
 		c = b.prepare(c)
 		b.not("at the lease's end", c)(b.MarkInDoubt(b.Context(), c, c.LeaseUntil))
-		b.foreign(c, func(t Token) (Consumer, bool, error) {
-			return b.MarkInDoubt(b.Context(), under(c, t), overNow(c))
+		b.foreign(c, func(h Held) (Consumer, bool, error) {
+			return b.MarkInDoubt(b.Context(), under(c, h.Token), overNow(c))
 		})
 		c = b.doubted(c)
 		b.not("again", c)(b.MarkInDoubt(b.Context(), as(c, Prepared), overNow(c)))
@@ -208,14 +203,14 @@ func TestStoreQuarantine(t *testing.T) {
 		c = b.doubted(c)
 		b.not("not old enough", c)(b.Quarantine(b.Context(), c, c.LeaseUntil))
 		want := asideNow(c)
-		b.foreign(c, func(t Token) (Consumer, bool, error) {
-			return b.Quarantine(b.Context(), under(c, t), overNow(c))
+		b.foreign(c, func(h Held) (Consumer, bool, error) {
+			return b.Quarantine(b.Context(), under(c, h.Token), overNow(c))
 		})
 		b.made("quarantined", want)(b.Quarantine(b.Context(), c, overNow(c)))
 		b.made("again", want)(b.Quarantine(b.Context(), c, overNow(c)))
-		b.not("its commit", want)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
-		b.not("its abort", want)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(false)))
-		b.not("its prepare", want)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		b.not("its commit", want)(b.CommitPrepared(b.Context(), heldBy(c)))
+		b.not("its abort", want)(b.AbortPrepared(b.Context(), heldBy(c), failure(false)))
+		b.not("its prepare", want)(b.Prepare(b.Context(), heldBy(c)))
 		done := check.Get(b.Remove(b.Context(), want))
 		same(b.T, "removed", done, false)
 		b.claim(want, "r2", 8)
@@ -235,7 +230,7 @@ func (b *bench) quarantined(n int) Consumer {
 // settle settles a claim in quarantine.
 func (b *bench) settle(token Token, outcome TokenOutcome, remember bool,
 	op string) (Consumer, bool, error) {
-	return b.SettleQuarantined(b.Context(), b.queue, "a", token, outcome, remember, op)
+	return b.SettleQuarantined(b.Context(), Held{b.queue, "a", token}, outcome, remember, op)
 }
 
 func TestStoreFullQuarantine(t *testing.T) {
@@ -264,20 +259,20 @@ func TestStoreQuarantinedAborted(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.quarantined(2)
 		token := c.Quarantine[0].Token
-		b.not("released before it is settled", c)(b.Release(b.Context(), b.queue, "a", token, "op"))
+		b.not("released before it is settled", c)(b.Release(b.Context(), Held{b.queue, "a", token}, "op"))
 		want := c
 		want.Quarantine[0].State = State(Aborted)
 		b.made("settled", want)(b.settle(token, Aborted, true, ""))
 		b.made("again", want)(b.settle(token, Aborted, true, ""))
 		b.not("otherwise", want)(b.settle(token, Committed, true, ""))
-		b.not("another's released", want)(b.Release(b.Context(), b.queue, "a",
-			Token{N: token.N, Req: "x"}, "op"))
+		b.not("another's released", want)(b.Release(b.Context(),
+			Held{b.queue, "a", Token{N: token.N, Req: "x"}}, "op"))
 		gone := c
 		gone.Quarantine = [maxQuarantined]Quarantined{c.Quarantine[1]}
 		gone.LastOp = "op"
-		b.made("released", gone)(b.Release(b.Context(), b.queue, "a", token, "op"))
-		b.made("again", gone)(b.Release(b.Context(), b.queue, "a", token, "op"))
-		b.not("by another", gone)(b.Release(b.Context(), b.queue, "a", token, "other"))
+		b.made("released", gone)(b.Release(b.Context(), Held{b.queue, "a", token}, "op"))
+		b.made("again", gone)(b.Release(b.Context(), Held{b.queue, "a", token}, "op"))
+		b.not("by another", gone)(b.Release(b.Context(), Held{b.queue, "a", token}, "other"))
 	})
 }
 
@@ -333,31 +328,31 @@ func (b *bench) decide(c Consumer) Consumer {
 	b.Helper()
 	want := as(c, Sending)
 	copy(want.Outbox[:], outboxNow)
-	return b.made("decided", want)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
+	return b.made("decided", want)(b.Decide(b.Context(), heldBy(c), outboxNow))
 }
 
 func TestStoreDecide(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.decide(b.claim(b.create(b.fresh("c")), "r1", 5))
 		// The repeat of a lost response, and one after the end.
-		b.made("again", c)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
+		b.made("again", c)(b.Decide(b.Context(), heldBy(c), outboxNow))
 		done := committed(c)
 		done.Outbox = Consumer{}.Outbox
-		b.made("finished", done)(b.Finish(b.Context(), b.queue, "c", c.Token))
-		b.made("after the end", done)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
+		b.made("finished", done)(b.Finish(b.Context(), heldBy(c)))
+		b.made("after the end", done)(b.Decide(b.Context(), heldBy(c), outboxNow))
 
 		c = b.claim(b.create(b.fresh("d")), "r1", 5)
 		for _, wrong := range []Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
-			b.not("another token", c)(b.Decide(b.Context(), b.queue, "d", wrong, outboxNow))
+			b.not("another token", c)(b.Decide(b.Context(), Held{b.queue, "d", wrong}, outboxNow))
 		}
-		b.not("not decided", c)(b.Finish(b.Context(), b.queue, "d", c.Token))
+		b.not("not decided", c)(b.Finish(b.Context(), heldBy(c)))
 		taken := ended(c, Cancelled)
 		taken.IsolateTo = 5
 		taken = b.made("taken over", claimed(taken, later(c, "r2")))(b.Claim(b.Context(), c,
 			later(c, "r2")))
-		b.not("taken over", taken)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
+		b.not("taken over", taken)(b.Decide(b.Context(), heldBy(c), outboxNow))
 		c = b.prepare(taken)
-		b.not("prepared", c)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
+		b.not("prepared", c)(b.Decide(b.Context(), heldBy(c), outboxNow))
 	})
 }
 
@@ -394,14 +389,12 @@ func TestStoreForwardOnly(t *testing.T) {
 func TestStoreFinish(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.decide(b.retried())
-		b.foreign(c, func(t Token) (Consumer, bool, error) {
-			return b.Finish(b.Context(), b.queue, c.Name, t)
-		})
+		b.foreign(c, func(h Held) (Consumer, bool, error) { return b.Finish(b.Context(), h) })
 		paused := b.pauses(c)
 		done := committed(paused)
 		done.Outbox = Consumer{}.Outbox
 		for range 2 {
-			b.made("finished", done)(b.Finish(b.Context(), b.queue, "a", c.Token))
+			b.made("finished", done)(b.Finish(b.Context(), heldBy(c)))
 		}
 	})
 }
@@ -410,7 +403,7 @@ func TestStoreRefuse(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.decide(b.claim(b.create(b.fresh("c")), "r1", 5))
 		say := func(n int64, t Token) (Consumer, bool, error) {
-			return b.Refuse(b.Context(), b.queue, "c", t, refusals{N: n, Why: "no", Since: at})
+			return b.Refuse(b.Context(), Held{b.queue, "c", t}, refusals{N: n, Why: "no", Since: at})
 		}
 		c.Refused = refusals{N: 2, By: "1-r1", Why: "no", Since: at}
 		for range 2 { // the repeat counts nothing
@@ -468,7 +461,7 @@ func TestStoreItems(t *testing.T) {
 		alone.Alone = true
 		c = b.fails(c, alone)
 		c = b.pauses(c)
-		c = b.made("refused", refusedOf(c))(b.Refuse(b.Context(), b.queue, "a", c.Token,
+		c = b.made("refused", refusedOf(c))(b.Refuse(b.Context(), heldBy(c),
 			refusals{N: 2, Queue: "x", Why: "no", Since: at}))
 		is("blocked, paused, and with replies refused", `{attempts:1 blockedSince:4928274368008 consumer:a delivered:5 error:no failed:4928274368008 failingSince:4928274367008 from:5 isolateTo:8 last:[{answer:no at:4928274367008 by:fn call:id from:0 ms:1000 n:1 shown:1 to:1 token:1-r}] lastOp:op 0 leaseUntil:4928274427008 outcomes:{2:{n:2 outcome:ABORTED sum:23f9Aa-V}} paused:why pausedSince:4928274367008 proven:true quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q refused:2 refusedBy:3-r2 refusedQueue:x refusedSince:4928274367008 refusedWhy:no replyQueue:x req:r2 rewinds:0 shown:1 state:BLOCKED to:8 together:1 tokenN:3 v:1}`)
 

@@ -402,10 +402,10 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
 	w.ends("q", endedFailed)
 	w.tells("q c 16s")
-	check.Get(w.d.Operate(t.Context(), does("pause", order("p"))))
+	w.operates(does("pause", order("p")))
 	w.pass(10 * time.Second)
 	w.wake(delivery.SweepReport{}, "", 1) // paused
-	check.Get(w.d.Operate(t.Context(), does("resume", order("r"))))
+	w.operates(does("resume", order("r")))
 	w.fails = nil
 	w.ends("q", endedCaughtUp)
 	w.tells()

@@ -242,7 +242,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				k = openDesk(t)
 			}
 			k.hands("q", endedCircuitOpen)
-			check.Get(k.d.Operate(t.Context(), latest("q")))
+			k.operates(latest("q"))
 			for i, queue := range []string{"q1", "q2", "q3"} {
 				k.probeDue()
 				k.now = k.now.Add(time.Minute)
@@ -250,7 +250,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 					check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 				}
 				check.Need(t, k.circuit().Open(), "%s: it is closed, and %d wait", name, 3-i)
-				check.Get(k.d.Operate(t.Context(), c.give(queue)))
+				k.operates(c.give(queue))
 			}
 			for range 10 {
 				_, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))

@@ -121,7 +121,7 @@ func TestAnnouncements(t *testing.T) {
 		check.That(t, diff == "" && report.Blocked == 1 && report.Announced == 1,
 			"%+v; announced (-want +got):\n%s", report, diff)
 	}
-	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
+	k.operates(skips(order("op"), 2))
 	// It lags by what came long ago.
 	k.everyFive()
 	want = delivery.Announcement{Kind: "consumer.lags", ID: "consumer.lags/1/q/1/c/3/0", Queue: "q",
@@ -132,7 +132,7 @@ func TestAnnouncements(t *testing.T) {
 	k.everyFive()
 	want.Kind, want.ID = "consumer.missing", "consumer.missing/1/q/1/c/3/0"
 	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")
-	check.Get(k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest)))
+	k.operates(rewinds(order("over it"), delivery.Latest))
 	k.everyFive()
 	check.That(t, len(k.announced) == 0, "announced %+v, want nothing", k.announced)
 }
@@ -212,7 +212,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	check.That(t, len(page.Messages) == 3 && page.Messages[0].Seq == 3, "%+v is left", page.Messages)
 	// No consumer is set back behind it.
 	invalid(t, check.Err(k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))), "start")
-	first := check.Get(k.d.Operate(t.Context(), rewinds(order("first"), delivery.First)))
+	first := k.operates(rewinds(order("first"), delivery.First))
 	check.Is(t, first.Delivered, 2)
 	// A queue without consumers keeps what it has.
 	_, there := check.Get2(k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1))

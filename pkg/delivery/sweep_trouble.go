@@ -12,10 +12,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// walked are the states whose rows the sweep looks at, in the order of the walk.
-var walked = []trouble.State{
-	trouble.Gap, trouble.Lagging, trouble.Blocked, trouble.Failing, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
-}
+// walked are the states whose rows the sweep looks at, in the order of the walk: gaps, and behind
+// them those that a row of a consumer can be about.
+var walked = trouble.States[:slices.Index(trouble.States, trouble.CircuitOpen)]
 
 const maxWalked = 200
 

@@ -166,7 +166,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer,
 	chain xorack.Chain) (Consumer, bool, error) {
 	if chain.End() == xorack.Done {
 		seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
-		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{})
+		after, made, err := d.store.Commit(ctx, heldBy(c), Response{})
 		if made {
 			d.noteTaken(ctx, seen, chain.Created, false)
 			d.store.NoteTaken(ctx, c)
@@ -183,7 +183,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer,
 // failDeferred gives a deferred claim back, and notes that its message is tried again.
 func (d *Deliverer) failDeferred(ctx context.Context, c Consumer,
 	why string) (Consumer, bool, error) {
-	after, made, err := d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+	after, made, err := d.store.Fail(ctx, heldBy(c), d.failureOf(ctx, c, why))
 	if made && after.Exists() {
 		d.store.Note(ctx, c, after)
 	}
@@ -244,7 +244,7 @@ func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, b
 			handed = seen.Circuit.Opened
 		}
 	}
-	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{})
+	after, made, err := d.store.Commit(ctx, heldBy(c), Response{})
 	if made {
 		d.noteTaken(ctx, seen, handed, false)
 		d.store.NoteTaken(ctx, c)

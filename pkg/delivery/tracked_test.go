@@ -338,8 +338,7 @@ func TestPoisonBlocksAlone(t *testing.T) {
 			check.That(t, !c.Deferred && c.Attempts == 3, "%+v", c)
 			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
 			k.fails = nil
-			check.Get(k.d.Operate(t.Context(),
-				skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)))
+			k.operates(skips(orderOf("q"), 2))
 			k.ends(endedDeferred)
 			k.works(k.edges...)
 			k.finishes()
@@ -386,13 +385,13 @@ func TestTrackIsChanged(t *testing.T) {
 		k := newTrackedDesk(t, 1)
 		k.to(tracks(k, 0), "q", "")
 		k.put("q", 2)
-		old := k.claims("q", 2, time.Minute).Token
+		old := heldOf(k.claims("q", 2, time.Minute))
 		k.ends(endedBusy)
 		k.pass(2 * time.Minute)
 		k.ends(endedDeferred)
 		c := k.at("q", 1, delivery.Started)
 		check.That(t, c.Deferred && c.Attempts == 2, "%+v; want a deferred claim, the second", c)
-		_, made, err := k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", old,
+		_, made, err := k.store.Requests(request.Inside{}).Commit(t.Context(), old,
 			delivery.Response{})
 		check.That(t, err == nil && !made, "the old claim was committed: %v, error %v", made, err)
 	})

@@ -48,13 +48,13 @@ func TestTroubleOfOperations(t *testing.T) {
 		k := newDesk(t, 0, 1, 2)
 		k.block("q", 2)
 		k.troubled(name+": blocked", "blocked q|c 10m0s")
-		check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
+		k.operates(does("pause", orderOf("q")))
 		k.pass(time.Minute)
 		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
-		ends := func() { check.Get(k.d.Operate(t.Context(), end)) }
+		ends := func() { k.operates(end) }
 		ends()
 		k.troubled(name, "paused q|c 1m0s")
-		check.Get(k.d.Operate(t.Context(), does("resume", orderOf("q"))))
+		k.operates(does("resume", orderOf("q")))
 		k.troubled(name+": resumed", "")
 		k.ends("q", endedCaughtUp)
 		k.put("q", 3)
@@ -110,7 +110,7 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 			}
 		}
 	}
-	check.Get(k.d.Operate(t.Context(), does("remove", orderOf("removed"))))
+	k.operates(does("remove", orderOf("removed")))
 	erased := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(),
 		delivery.Order{Queue: "erased", Reason: "why"}))
 	check.Get2(k.d.Inside(request.Inside{}).EraseMore(t.Context(), erased, nil))
@@ -219,7 +219,7 @@ func TestTroubleIsRepaired(t *testing.T) {
 	}
 	k.put("q", 0, 1, 2)
 	k.block("q", 2)
-	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
+	k.operates(does("pause", orderOf("q")))
 	is := k.rows()
 	k.must(k.trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
 	k.put("fine", 0)
@@ -261,14 +261,14 @@ func TestTroubleThatCannotBeNoted(t *testing.T) {
 	}
 	k.put("q", 0, 1, 2, 4)
 	k.block("q", 2)
-	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
+	k.operates(does("pause", orderOf("q")))
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
 	check.That(t, errors.Is(err, errFlaky) && report.Blocked == 1 && report.Failed == 0,
 		"the sweep saw %+v, error %v", report, err)
-	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 2)))
-	check.Get(k.d.Operate(t.Context(), does("resume", orderOf("q"))))
+	k.operates(skips(orderOf("q"), 2))
+	k.operates(does("resume", orderOf("q")))
 	k.ends("q", endedCaughtUp)
-	check.Get(k.d.Operate(t.Context(), does("remove", orderOf("q"))))
+	k.operates(does("remove", orderOf("q")))
 	away = false
 	k.troubled("not noted", "")
 }
@@ -279,7 +279,7 @@ func TestTroubleOfDoubt(t *testing.T) {
 	k := newDesk(t, 0, 1, 2)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	c := k.claims("q", 0, time.Minute)
-	check.Get2(k.store.Requests(request.Inside{}).Prepare(t.Context(), "q", "c", c.Token))
+	check.Get2(k.store.Requests(request.Inside{}).Prepare(t.Context(), heldOf(c)))
 	k.pass(2 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("in doubt", "in-doubt q|c 1m0s")
@@ -300,7 +300,7 @@ func TestTroubleOfDoubt(t *testing.T) {
 	check.Is(t, kept, c.From, "what is aside is kept")
 	settle := does("settle", orderOf("q"))
 	settle.Token, settle.Outcome = c.Token, delivery.Committed
-	check.Get(k.d.Operate(t.Context(), settle))
+	k.operates(settle)
 	k.ends("q", endedCaughtUp)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("settled", "")

@@ -1,7 +1,6 @@
 package producer_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -26,10 +25,7 @@ func TestOutcomes(t *testing.T) {
 			}[*m.Seq]
 		}}
 		p := newProducer(t, a, nil)
-		var futures []*producer.Future
-		for seq := range int64(7) {
-			futures = append(futures, send(t, p, numbered("a", seq))...)
-		}
+		futures := sendAll(t, p, "a", 0, 7)
 		check.Is(t, outcomes(t, futures), "advanced 409 parked 410 400 waiting dropped")
 		for i, want := range map[int]producer.RefusedError{
 			1: {Status: 409, Outcome: "conflict", Detail: "another"},
@@ -62,7 +58,7 @@ func inLine(fails func(m message) bool) func(context.Context, int,
 				return fmt.Sprintf(`{"status":409,"outcome":"ahead","detail":"not yet","new":%d}`, position)
 			}
 			position++
-			return `{"status":200,"outcome":"advanced"}`
+			return stored
 		})
 	}
 }
@@ -165,11 +161,7 @@ func TestRefusedAsAWhole(t *testing.T) {
 					return accept(m)
 				}}
 				p := newProducer(t, a, nil)
-				var messages []producer.Message
-				for seq := range int64(8) {
-					messages = append(messages, numbered("a", seq))
-				}
-				got := outcomes(t, send(t, p, append(messages, numbered("b", 1))...))
+				got := outcomes(t, append(sendAll(t, p, "a", 0, 8), send(t, p, numbered("b", 1))...))
 				field := "key"
 				if more == "" {
 					field = ""
@@ -233,16 +225,10 @@ func TestFullGoesBehindTheWaiting(t *testing.T) {
 func TestRepeatDoesNotLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{each: func(n int, m message) string {
-			if n == 0 && *m.Seq == 7 {
-				return `{"status":503}`
-			}
-			return `{"status":200,"outcome":"advanced"}`
+			return result(n == 0 && *m.Seq == 7, 503)
 		}}
 		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
-		var futures []*producer.Future
-		for seq := range int64(25) {
-			futures = append(futures, send(t, p, numbered("a", seq))...)
-		}
+		futures := sendAll(t, p, "a", 0, 25)
 		began := time.Now()
 		if outcomes(t, futures); time.Since(began) > time.Second {
 			t.Errorf("it took %v", time.Since(began))
@@ -253,14 +239,14 @@ func TestRepeatDoesNotLinger(t *testing.T) {
 // TestBackOff: waits grow from MinBackOff to MaxBackOff, each give or take a half, and a success
 // starts them anew. What is full waits in the same way.
 func TestBackOff(t *testing.T) {
-	for name, result := range map[string]string{"fails": `{"status":503}`,
+	for name, refusal := range map[string]string{"fails": `{"status":503}`,
 		"full": `{"status":429,"outcome":"full"}`} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &api{each: func(n int, _ message) string {
 				if n == 8 {
-					return `{"status":200,"outcome":"advanced"}`
+					return stored
 				}
-				return result
+				return refusal
 			}}
 			p := newProducer(t, a, &producer.Options{MinBackOff: time.Second, MaxBackOff: 4 * time.Second})
 			outcomes(t, send(t, p, numbered("a", 1)))
@@ -275,9 +261,6 @@ func TestBackOff(t *testing.T) {
 					name, waited, i+2, least, most)
 			}
 			check.That(t, len(distinct) >= 8, "%s: waits are not spread: %v", name, distinct)
-			over, cancel := context.WithCancel(t.Context())
-			cancel()
-			_ = p.Close(over)
 		})
 	}
 }
@@ -326,9 +309,7 @@ func TestFullBatch(t *testing.T) {
 		a := &api{answer: inASecond}
 		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
 		began := time.Now()
-		for seq := range int64(60) {
-			send(t, p, numbered("a", seq))
-		}
+		sendAll(t, p, "a", 0, 60)
 		check.OK(t, p.Flush(t.Context()))
 		var sizes []int
 		for _, r := range a.requests {
@@ -348,13 +329,8 @@ func TestBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{}
 		p := newProducer(t, a, &producer.Options{RequestBytes: 64 << 10})
-		large := func(queue string, seq int64, size int) producer.Message {
-			m := numbered(queue, seq)
-			m.Body = []byte(`"` + strings.Repeat("x", size) + `"`)
-			return m
-		}
-		futures := send(t, p, large("a", 1, 30<<10), large("a", 2, 30<<10), large("a", 3, 30<<10),
-			large("b", 1, 30<<10), large("c", 1, 100<<10))
+		futures := send(t, p, sized("a", 1, 30<<10), sized("a", 2, 30<<10), sized("a", 3, 30<<10),
+			sized("b", 1, 30<<10), sized("c", 1, 100<<10))
 		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced advanced")
 		for _, messages := range a.requests {
 			size := 0
@@ -377,17 +353,12 @@ func TestBatchesStayWhole(t *testing.T) {
 		body     int
 	}{"by number": {300, 1}, "by bytes": {2, 100 << 10}} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-				bubble.Sleep(time.Second)
-				return accept(m)
-			}}
+			a := &api{answer: inASecond}
 			p := newProducer(t, a, &producer.Options{RequestBytes: 256 << 10})
 			began := time.Now()
 			for seq := range each.messages {
 				for queue := range 3 {
-					m := numbered(fmt.Sprint("q", queue), seq)
-					m.Body = bytes.Repeat([]byte("1"), each.body)
-					send(t, p, m)
+					send(t, p, sized(fmt.Sprint("q", queue), seq, each.body))
 				}
 			}
 			bubble.Sleep(time.Second) // the linger is over, and no answer is there
@@ -410,15 +381,11 @@ func TestBatchesGrowAgain(t *testing.T) {
 			return accept(m)
 		}}
 		p := newProducer(t, a, nil)
-		for seq := range int64(8) {
-			send(t, p, numbered("a", seq))
-		}
+		sendAll(t, p, "a", 0, 8)
 		check.OK(t, p.Flush(t.Context()))
 		before := len(a.sent())
 		most = 500
-		for seq := range int64(100) {
-			send(t, p, numbered("a", 8+seq))
-		}
+		sendAll(t, p, "a", 8, 108)
 		check.OK(t, p.Flush(t.Context()))
 		n := len(a.sent()) - before
 		check.That(t, n <= 7, "100 messages in %d requests", n)

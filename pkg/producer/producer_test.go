@@ -119,9 +119,11 @@ func (a *api) sent() []string {
 	return all
 }
 
+const stored = `{"status":200,"outcome":"advanced"}`
+
 // accept is the answer that all are stored.
 func accept(messages []message) (producer.Answer, error) {
-	return say(messages, func(message) string { return `{"status":200,"outcome":"advanced"}` })
+	return say(messages, func(message) string { return stored })
 }
 
 // inASecond is an answer that they are, a second later.
@@ -149,7 +151,7 @@ func problem(status int, more string) (producer.Answer, error) {
 func newProducer(t *testing.T, a producer.Transport, o *producer.Options) *producer.Producer {
 	t.Helper()
 	p := check.Get(producer.New(a, o))
-	t.Cleanup(func() { _ = p.Close(context.Background()) })
+	t.Cleanup(func() { _ = p.Close(t.Context()) }) // the context has ended by then
 	return p
 }
 
@@ -158,9 +160,11 @@ func numbered(queue string, seq int64) producer.Message {
 }
 
 // large is one of more than 300 KB.
-func large(queue string, seq int64) producer.Message {
+func large(queue string, seq int64) producer.Message { return sized(queue, seq, 340<<10) }
+
+func sized(queue string, seq int64, size int) producer.Message {
 	m := numbered(queue, seq)
-	m.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
+	m.Body = []byte(`"` + strings.Repeat("x", size) + `"`)
 	return m
 }
 
@@ -169,6 +173,16 @@ func send(t *testing.T, p *producer.Producer, messages ...producer.Message) []*p
 	var futures []*producer.Future
 	for _, m := range messages {
 		futures = append(futures, check.Get(p.Send(t.Context(), m)))
+	}
+	return futures
+}
+
+// sendAll sends messages of a queue, from first to before end.
+func sendAll(t *testing.T, p *producer.Producer, queue string, first, end int64) (
+	futures []*producer.Future) {
+	t.Helper()
+	for seq := first; seq < end; seq++ {
+		futures = append(futures, send(t, p, numbered(queue, seq))...)
 	}
 	return futures
 }
@@ -264,7 +278,6 @@ func TestGiveUp(t *testing.T) {
 			bubble.Sleep(time.Minute)
 			more := len(a.sent()) - tries
 			check.That(t, more <= 0, "%s: %d requests after the last try", name, more)
-			_ = p.Close(over)
 		})
 	}
 }
@@ -286,7 +299,6 @@ func TestComplains(t *testing.T) {
 		p := newProducer(t, away{}, &producer.Options{GiveUpAfter: 150 * time.Second})
 		_, err := send(t, p, numbered("a", 1))[0].Wait(t.Context())
 		check.Fails(t, err, producer.ErrGaveUp)
-		_ = p.Close(t.Context())
 	})
 	check.Is(t, strings.Count(log.String(), "no such host"), 3, log.String())
 }

@@ -1,7 +1,6 @@
 package producer_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +63,7 @@ func TestTroubledHasItsTurn(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
 			bubble.Sleep(100 * time.Millisecond)
 			return say(m, func(m message) string {
-				if m.Queue == "bad" && failed.CompareAndSwap(false, true) {
-					return `{"status":503,"detail":"busy"}`
-				}
-				return `{"status":200,"outcome":"advanced"}`
+				return result(m.Queue == "bad" && failed.CompareAndSwap(false, true), 503)
 			})
 		}}
 		p := newProducer(t, a, &producer.Options{Requests: 2, RequestBytes: 64 << 10})
@@ -75,9 +71,7 @@ func TestTroubledHasItsTurn(t *testing.T) {
 		bad := send(t, p, numbered("bad", 1))
 		for seq := range int64(40) {
 			for q := range 4 {
-				m := numbered(fmt.Sprint("good", q), 1+seq)
-				m.Body = bytes.Repeat([]byte("1"), 60<<10) // one of these is a request
-				send(t, p, m)
+				send(t, p, sized(fmt.Sprint("good", q), 1+seq, 60<<10)) // each is a request
 			}
 		}
 		got, took := outcomes(t, bad), time.Since(began)
@@ -149,9 +143,6 @@ func TestTroubled(t *testing.T) {
 			send(t, p, numbered("a", 1), numbered("b", 1))
 			bubble.Sleep(10 * time.Second)
 			check.Is(t, p.Stats().Troubled, c.want, name)
-			over, cancel := context.WithCancel(t.Context())
-			cancel()
-			_ = p.Close(over)
 		})
 	}
 }
@@ -161,7 +152,7 @@ func result(fails bool, status int) string {
 	if fails {
 		return fmt.Sprintf(`{"status":%d}`, status)
 	}
-	return `{"status":200,"outcome":"advanced"}`
+	return stored
 }
 
 // TestMemoryOfAll: all queues together have MaxBytes, and a Send that gave up waiting has taken

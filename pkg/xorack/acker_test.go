@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +42,8 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, now: start, announced: map[string]bool{}}
-	f.table, f.store = inMemory(t)
+	f.table = ddb.NewMemory(xorack.Names{}.Tables()...)
+	f.store = xorack.NewStore(clause.Layer(f.table), xorack.Names{})
 	f.faults = ddbtest.NewFaults(clause.Layer(f.table))
 	f.meter = ddbtest.NewMeter(f.faults)
 	f.Acker = check.Get(xorack.New(xorack.NewStore(f.meter, xorack.Names{}), &xorack.Options{
@@ -68,7 +67,12 @@ func (f *fixture) finish(tag string) {
 	check.Get(f.Finish(f.t.Context(), check.Get(f.store.Chain(f.t.Context(), tag)), f.announce))
 }
 
-func (f *fixture) tags() []string { return slices.Sorted(maps.Keys(chainItems(f.table))) }
+func (f *fixture) tags() (tags []string) {
+	for _, it := range f.table.Items(xorack.Names{}.Tables()[0].Name) {
+		tags = append(tags, it.Get("tag").Str())
+	}
+	return tags
+}
 
 func (f *fixture) create(tag string, options *xorack.CreateOptions) xorack.Edge {
 	f.t.Helper()

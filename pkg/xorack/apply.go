@@ -1,6 +1,7 @@
 package xorack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -70,8 +71,8 @@ func (o Operation) conditions() int {
 }
 
 func (o Operation) validate() error {
-	if o.edge.IsZero() {
-		return invalid.New(invalid.Missing, "edge", "must not be empty")
+	if err := o.edge.given(); err != nil {
+		return err
 	}
 	if len(o.batch) > MaxTag {
 		return invalid.New(invalid.TooLarge, "batch", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
@@ -223,16 +224,11 @@ func (a *Acker) merge(ctx context.Context, group []Operation) ([]Result, error) 
 	outcomes := make(map[Op]Outcome, len(order))
 	var c Chain
 	for len(order) > 0 {
-		there, applied, err := a.store.apply(ctx, a.work(pending, order))
-		if err != nil {
+		there, _, err := a.store.apply(ctx, a.work(pending, order))
+		if err := cmp.Or(err, refused(there, group[0].edge)); err != nil {
 			return nil, err
 		}
 		c = there
-		if !applied {
-			if err := refused(c, group[0].edge); err != nil {
-				return nil, err
-			}
-		}
 		before := len(order)
 		order = slices.DeleteFunc(order, func(op Op) bool {
 			o := pending[op]

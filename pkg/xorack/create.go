@@ -35,16 +35,6 @@ type CreateOptions struct {
 	Data string
 }
 
-func (o CreateOptions) withDefaults() CreateOptions {
-	if o.Edges == 0 {
-		o.Edges = 1
-	}
-	if o.Deadline == 0 {
-		o.Deadline = DefaultDeadline
-	}
-	return o
-}
-
 func (o CreateOptions) validate(tag string) error {
 	switch {
 	case len(o.ID) > MaxTag:
@@ -96,11 +86,8 @@ func (a *Acker) Create(ctx context.Context, tag string, options *CreateOptions) 
 	if options != nil {
 		o = *options
 	}
-	o = o.withDefaults()
-	if err := ValidateTag(tag); err != nil {
-		return Created{}, err
-	}
-	if err := o.validate(tag); err != nil {
+	o.Edges, o.Deadline = cmp.Or(o.Edges, 1), cmp.Or(o.Deadline, DefaultDeadline)
+	if err := cmp.Or(ValidateTag(tag), o.validate(tag)); err != nil {
 		return Created{}, err
 	}
 	c := a.fresh(tag, o)

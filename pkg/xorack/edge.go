@@ -53,6 +53,14 @@ func (e Edge) Op() Op { return Op(e.id[:8]) }
 // IsZero reports whether this is no edge.
 func (e Edge) IsZero() bool { return e == Edge{} }
 
+// given reports an edge that is not one.
+func (e Edge) given() error {
+	if e.IsZero() {
+		return invalid.New(invalid.Missing, "edge", "must not be empty")
+	}
+	return nil
+}
+
 func incarnationOf(tag, id string) Incarnation {
 	hash := chains.Derive(chains.ForIncarnation, []byte(tag), []byte(id))
 	return Incarnation(hash[:8])

@@ -1,6 +1,7 @@
 package xorack
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -14,20 +15,12 @@ import (
 //
 // It costs one write, and up to two of the index.
 func (a *Acker) Fail(ctx context.Context, e Edge, reason string) (Result, error) {
-	if e.IsZero() {
-		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
-	}
-	if err := bounds.Text("reason", reason, 1, MaxReason); err != nil {
+	if err := cmp.Or(e.given(), bounds.Text("reason", reason, 1, MaxReason)); err != nil {
 		return Result{}, err
 	}
-	c, failed, err := a.store.fail(ctx, e, reason, a.now())
-	if err != nil {
+	c, _, err := a.store.fail(ctx, e, reason, a.now())
+	if err := cmp.Or(err, refused(c, e)); err != nil {
 		return Result{}, err
-	}
-	if !failed {
-		if err := refused(c, e); err != nil {
-			return Result{}, err
-		}
 	}
 	return Result{failOutcome(c, e), c}, nil
 }
@@ -47,24 +40,18 @@ func failOutcome(c Chain, e Edge) Outcome {
 //
 // It costs one write.
 func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result, error) {
-	if e.IsZero() {
-		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
+	if err := e.given(); err != nil {
+		return Result{}, err
 	}
 	deadline = ddb.ToMillis(deadline)
 	if now := a.now(); !deadline.After(now) || deadline.Sub(now) > MaxDeadline {
 		return Result{}, invalid.New(invalid.OutOfRange, "deadline",
 			"must be ahead, by at most "+MaxDeadline.String())
 	}
-	c, extended, err := a.store.extend(ctx, e.tag, e.inc, deadline)
-	if err != nil {
+	c, _, err := a.store.extend(ctx, e.tag, e.inc, deadline)
+	switch err = cmp.Or(err, refused(c, e)); {
+	case err != nil:
 		return Result{}, err
-	}
-	if !extended {
-		if err := refused(c, e); err != nil {
-			return Result{}, err
-		}
-	}
-	switch {
 	case c.End() != Open:
 		return Result{already(c.End()), c}, nil
 	case !c.IsCreated():

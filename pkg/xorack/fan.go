@@ -1,6 +1,7 @@
 package xorack
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
@@ -99,10 +99,7 @@ func (e Edge) fanChild(i int) Edge { return e.derived(chains.ForFan, chains.Numb
 // It costs one write as Done does, and where there are chains of the fan one read, and for each of
 // them one write and one of the index. They are created through [Options].ForEach.
 func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
-	if e.IsZero() {
-		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
-	}
-	if err := bounds.Check("edges", n, 1, maxFan); err != nil {
+	if err := cmp.Or(e.given(), bounds.Check("edges", n, 1, maxFan)); err != nil {
 		return Result{}, err
 	}
 	var chains []fanned

@@ -1,453 +1,449 @@
-package xorack_test
+package xorack
 
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-func testCreate(t *testing.T, s *xorack.Store) {
-	create(t, s, newChain("create a"))
+func testCreate(b *bench) {
+	b.creates(newChain("create a"))
 	plain := newChain("create b")
-	plain.Idle, plain.Parent, plain.Sub = 0, xorack.Edge{}, false
-	create(t, s, plain)
+	plain.Idle, plain.Parent, plain.Sub = 0, Edge{}, false
+	b.creates(plain)
 	nested := newChain("create c")
 	nested.Sub = false
-	create(t, s, nested)
+	b.creates(nested)
 }
 
-func testCreateOverOrphans(t *testing.T, s *xorack.Store) {
-	orphan, applied := check.Get2(s.Apply(t.Context(), work("over orphans a", -100, 1)))
-	same(t, "applied", applied, true)
-	same(t, "orphan", orphan, xorack.Chain{
-		Tag: "over orphans a", Incarnation: inc, Sum: sum(-100), Edges: 2, Ops: []xorack.Op{op(1)},
+func testCreateOverOrphans(b *bench) {
+	orphan, applied := check.Get2(b.applies("over orphans a", -100, 1))
+	same(b, "applied", applied, true)
+	same(b, "orphan", orphan, Chain{
+		Tag: "over orphans a", Incarnation: inc, Sum: sum(-100), Edges: 2, Ops: []Op{op(1)},
 		Seen: at.Add(time.Minute), LastOp: op(1), ExpiresOn: at.Add(24 * time.Hour),
 	})
 	want := newChain("over orphans a")
-	want.Sum, want.Edges, want.Ops, want.Seen = sum(0), 3, []xorack.Op{op(1)}, at.Add(time.Minute)
-	answers(t, s, "created over it", want, true)(s.Create(t.Context(), newChain("over orphans a")))
-	same(t, "end", want.End(), xorack.Done)
+	want.Sum, want.Edges, want.Ops, want.Seen = sum(0), 3, []Op{op(1)}, at.Add(time.Minute)
+	b.made("created over it", want)(b.create(b.Context(), newChain("over orphans a")))
+	same(b, "end", want.End(), Done)
 }
 
 // zeroOrphan is what two operations left that came before their chain.
-func zeroOrphan(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
-	t.Helper()
+func (b *bench) zeroOrphan(tag string) Chain {
+	b.Helper()
 	for i, n := range []int64{-100, 100} {
-		check.Get2(s.Apply(t.Context(), work(tag, n, i)))
+		check.Get2(b.applies(tag, n, i))
 	}
-	return standing(t, s, tag)
+	return b.standing(tag)
 }
 
-func testOrphanAtZero(t *testing.T, s *xorack.Store) {
-	orphan := zeroOrphan(t, s, "zero a")
-	same(t, "end", orphan.End(), xorack.Open)
+func testOrphanAtZero(b *bench) {
+	orphan := b.zeroOrphan("zero a")
+	same(b, "end", orphan.End(), Open)
 	orphan.Sum, orphan.Edges, orphan.Ops, orphan.LastOp = sum(7), 6,
-		[]xorack.Op{op(0), op(1), op(2)}, op(2)
-	answers(t, s, "goes on", orphan, true)(s.Apply(t.Context(), work("zero a", 7, 2)))
+		[]Op{op(0), op(1), op(2)}, op(2)
+	b.made("goes on", orphan)(b.applies("zero a", 7, 2))
 }
 
-func testCreateRefused(t *testing.T, s *xorack.Store) {
-	first := create(t, s, newChain("refused a"))
+func testCreateRefused(b *bench) {
+	first := b.creates(newChain("refused a"))
 	other := newChain("refused a")
 	other.Options, other.Deadline, other.Created = [8]byte{1}, at.Add(2*time.Hour), at.Add(time.Second)
-	answers(t, s, "created twice", first, false)(s.Create(t.Context(), other))
+	b.not("created twice", first)(b.create(b.Context(), other))
 	other.Incarnation = stranger
-	answers(t, s, "by a stranger", first, false)(s.Create(t.Context(), other))
+	b.not("by a stranger", first)(b.create(b.Context(), other))
 
-	orphan, _ := check.Get2(s.Apply(t.Context(), work("refused b", 5, 1)))
+	orphan, _ := check.Get2(b.applies("refused b", 5, 1))
 	byStranger := newChain("refused b")
 	byStranger.Incarnation = stranger
-	answers(t, s, "over a stranger's orphan", orphan, false)(s.Create(t.Context(), byStranger))
-	stamped := put(t, s, xorack.Chain{Tag: "refused d", Incarnation: inc, StampLen: 2,
+	b.not("over a stranger's orphan", orphan)(b.create(b.Context(), byStranger))
+	stamped := b.puts(Chain{Tag: "refused d", Incarnation: inc, StampLen: 2,
 		Stamps: [][]byte{[]byte("mark01aa")}})
-	answers(t, s, "over stamps", stamped, false)(s.Create(t.Context(), newChain("refused d")))
+	b.not("over stamps", stamped)(b.create(b.Context(), newChain("refused d")))
 
-	failed, _ := check.Get2(fail(t, s, "refused c", 1))
-	answers(t, s, "after it failed", failed, false)(s.Create(t.Context(), newChain("refused c")))
+	failed, _ := check.Get2(b.fails("refused c", 1))
+	b.not("after it failed", failed)(b.create(b.Context(), newChain("refused c")))
 }
 
-func testReplace(t *testing.T, s *xorack.Store) {
-	old := create(t, s, newChain("replace a"))
+func testReplace(b *bench) {
+	old := b.creates(newChain("replace a"))
 	fresh := newChain("replace a")
 	fresh.Incarnation, fresh.Sub = stranger, false
-	answers(t, s, "a living one", old, false)(s.Replace(t.Context(), fresh, old))
+	b.not("a living one", old)(b.replace(b.Context(), fresh, old))
 
 	// Sealed, with an expiry that is over when the next one is created.
-	ended, _ := check.Get2(s.Apply(t.Context(), work("replace a", -100, 1)))
-	sealed, _ := check.Get2(s.Seal(t.Context(), "replace a", inc, ended.Seen, at.Add(48*time.Hour)))
+	ended, _ := check.Get2(b.applies("replace a", -100, 1))
+	sealed, _ := check.Get2(b.seal(b.Context(), "replace a", inc, ended.Seen, at.Add(48*time.Hour)))
 	fresh.Created = at.Add(48*time.Hour - time.Second)
-	answers(t, s, "a second before", sealed, false)(s.Replace(t.Context(), fresh, sealed))
+	b.not("a second before", sealed)(b.replace(b.Context(), fresh, sealed))
 	fresh.Created = at.Add(48 * time.Hour)
 	unseen := sealed
-	unseen.Incarnation = xorack.Incarnation{4}
-	answers(t, s, "another than was seen", sealed, false)(s.Replace(t.Context(), fresh, unseen))
-	answers(t, s, "expired", fresh, true)(s.Replace(t.Context(), fresh, sealed))
-	answers(t, s, "repeated", fresh, false)(s.Replace(t.Context(), fresh, sealed))
+	unseen.Incarnation = Incarnation{4}
+	b.not("another than was seen", sealed)(b.replace(b.Context(), fresh, unseen))
+	b.made("expired", fresh)(b.replace(b.Context(), fresh, sealed))
+	b.not("repeated", fresh)(b.replace(b.Context(), fresh, sealed))
 
-	orphan, _ := check.Get2(s.Apply(t.Context(), work("replace b", 5, 1)))
+	orphan, _ := check.Get2(b.applies("replace b", 5, 1))
 	fresh.Tag = "replace b"
-	answers(t, s, "an orphan", fresh, true)(s.Replace(t.Context(), fresh, orphan))
+	b.made("an orphan", fresh)(b.replace(b.Context(), fresh, orphan))
 
 	deleted := newStamped("replace c", "mark01aa")
-	deleted.Recorded, deleted.LastOp, deleted.Due = xorack.Deleted, op(7), time.Time{}
-	put(t, s, deleted)
+	deleted.Recorded, deleted.LastOp, deleted.Due = Deleted, op(7), time.Time{}
+	b.puts(deleted)
 	fresh.Tag, unseen = "replace c", deleted
 	unseen.LastOp = op(8)
-	answers(t, s, "deleted by another", deleted, false)(s.Replace(t.Context(), fresh, unseen))
-	answers(t, s, "deleted", fresh, true)(s.Replace(t.Context(), fresh, deleted))
+	b.not("deleted by another", deleted)(b.replace(b.Context(), fresh, unseen))
+	b.made("deleted", fresh)(b.replace(b.Context(), fresh, deleted))
 
-	create(t, s, newChain("replace d"))
-	due, _ := check.Get2(s.Delete(t.Context(), "replace d", op(7), at))
+	b.creates(newChain("replace d"))
+	due, _ := check.Get2(b.delete(b.Context(), "replace d", op(7), at))
 	fresh.Tag = "replace d"
-	answers(t, s, "deleted, and not sealed", due, false)(s.Replace(t.Context(), fresh, due))
-	answers(t, s, "nothing", xorack.Chain{}, false)(s.Replace(t.Context(), newChain("replace e"), old))
+	b.not("deleted, and not sealed", due)(b.replace(b.Context(), fresh, due))
+	b.not("nothing", Chain{})(b.replace(b.Context(), newChain("replace e"), old))
 }
 
 // orphanStamps are stamps that came before their chain, each of two bytes.
-func orphanStamps(t *testing.T, s *xorack.Store, tag string, stamps ...string) xorack.Chain {
-	t.Helper()
+func (b *bench) orphanStamps(tag string, stamps ...string) Chain {
+	b.Helper()
 	c := newStamped(tag, stamps...)
-	c.Incarnation, c.Created, c.Due, c.Deadline = xorack.Incarnation{}, time.Time{},
+	c.Incarnation, c.Created, c.Due, c.Deadline = Incarnation{}, time.Time{},
 		time.Time{}, time.Time{}
 	c.Seen, c.ExpiresOn = at.Add(time.Minute), at.Add(24*time.Hour)
-	return put(t, s, c)
+	return b.puts(c)
 }
 
-func testCreateStamps(t *testing.T, s *xorack.Store) {
-	create(t, s, newStamped("create stamps a", "mark01aa"))
-	orphan := orphanStamps(t, s, "create stamps b", "mark01bb")
+func testCreateStamps(b *bench) {
+	b.creates(newStamped("create stamps a", "mark01aa"))
+	orphan := b.orphanStamps("create stamps b", "mark01bb")
 	want := newStamped("create stamps b", "mark01bb", "mark02cc")
 	want.Seen = orphan.Seen
 	fresh := newStamped("create stamps b", "mark02cc")
-	answers(t, s, "created over it", want, true)(s.Create(t.Context(), fresh))
+	b.made("created over it", want)(b.create(b.Context(), fresh))
 }
 
-func testCreateStampsRefused(t *testing.T, s *xorack.Store) {
-	first := create(t, s, newStamped("stamps refused a", "mark01aa"))
+func testCreateStampsRefused(b *bench) {
+	first := b.creates(newStamped("stamps refused a", "mark01aa"))
 	again := newStamped("stamps refused a", "mark02aa")
-	answers(t, s, "twice", first, false)(s.Create(t.Context(), again))
+	b.not("twice", first)(b.create(b.Context(), again))
 	other := newStamped("stamps refused a", "mark02bbb")
 	other.StampLen, other.Incarnation = 3, stranger
-	answers(t, s, "by a stranger", first, false)(s.Create(t.Context(), other))
+	b.not("by a stranger", first)(b.create(b.Context(), other))
 
-	orphan := orphanStamps(t, s, "stamps refused b", "mark01aa")
+	orphan := b.orphanStamps("stamps refused b", "mark01aa")
 	other.Tag = "stamps refused b"
-	answers(t, s, "over orphans of another length", orphan, false)(s.Create(t.Context(), other))
-	left, _ := check.Get2(s.Apply(t.Context(), work("stamps refused c", 5, 1)))
+	b.not("over orphans of another length", orphan)(b.create(b.Context(), other))
+	left, _ := check.Get2(b.applies("stamps refused c", 5, 1))
 	fresh := newStamped("stamps refused c", "mark01aa")
-	answers(t, s, "over an orphan of edges", left, false)(s.Create(t.Context(), fresh))
-	failed, _ := check.Get2(fail(t, s, "stamps refused d", 1))
+	b.not("over an orphan of edges", left)(b.create(b.Context(), fresh))
+	failed, _ := check.Get2(b.fails("stamps refused d", 1))
 	fresh.Tag = "stamps refused d"
-	answers(t, s, "over a failed one", failed, false)(s.Create(t.Context(), fresh))
+	b.not("over a failed one", failed)(b.create(b.Context(), fresh))
 
-	deleted := orphanStamps(t, s, "stamps refused e", "mark01aa")
-	deleted.Recorded, deleted.LastOp = xorack.Deleted, op(5)
-	put(t, s, deleted)
+	deleted := b.orphanStamps("stamps refused e", "mark01aa")
+	deleted.Recorded, deleted.LastOp = Deleted, op(5)
+	b.puts(deleted)
 	fresh.Tag = "stamps refused e"
-	answers(t, s, "after it was deleted", deleted, false)(s.Create(t.Context(), fresh))
+	b.not("after it was deleted", deleted)(b.create(b.Context(), fresh))
 }
 
-func testReplaceByStamps(t *testing.T, s *xorack.Store) {
+func testReplaceByStamps(b *bench) {
 	deleted := newStamped("by stamps a", "mark01aa")
-	deleted.Recorded, deleted.LastOp, deleted.Due = xorack.Deleted, op(7), time.Time{}
-	put(t, s, deleted)
+	deleted.Recorded, deleted.LastOp, deleted.Due = Deleted, op(7), time.Time{}
+	b.puts(deleted)
 	fresh := newStamped("by stamps a", "mark02bb")
 	fresh.Incarnation = stranger
-	answers(t, s, "deleted", fresh, true)(s.Replace(t.Context(), fresh, deleted))
-	answers(t, s, "repeated", fresh, false)(s.Replace(t.Context(), fresh, deleted))
+	b.made("deleted", fresh)(b.replace(b.Context(), fresh, deleted))
+	b.not("repeated", fresh)(b.replace(b.Context(), fresh, deleted))
 
-	orphan, _ := check.Get2(s.Apply(t.Context(), work("by stamps b", 5, 1)))
+	orphan, _ := check.Get2(b.applies("by stamps b", 5, 1))
 	fresh.Tag = "by stamps b"
-	answers(t, s, "an orphan of edges", fresh, true)(s.Replace(t.Context(), fresh, orphan))
+	b.made("an orphan of edges", fresh)(b.replace(b.Context(), fresh, orphan))
 }
 
-func testApply(t *testing.T, s *xorack.Store) {
-	want := create(t, s, newChain("apply a"))
-	want.Sum, want.Edges, want.Ops = sum(130), 3, []xorack.Op{op(7)}
+func testApply(b *bench) {
+	want := b.creates(newChain("apply a"))
+	want.Sum, want.Edges, want.Ops = sum(130), 3, []Op{op(7)}
 	want.Seen, want.LastOp = at.Add(time.Minute), op(7)
-	answers(t, s, "first", want, true)(s.Apply(t.Context(), work("apply a", 30, 7)))
-	want.Sum, want.Edges, want.Ops, want.LastOp = sum(0), 5, []xorack.Op{op(2), op(5), op(7)}, op(2)
-	answers(t, s, "two, unsorted", want, true)(s.Apply(t.Context(), work("apply a", -130, 5, 2)))
-	same(t, "end", want.End(), xorack.Done)
+	b.made("first", want)(b.applies("apply a", 30, 7))
+	want.Sum, want.Edges, want.Ops, want.LastOp = sum(0), 5, []Op{op(2), op(5), op(7)}, op(2)
+	b.made("two, unsorted", want)(b.applies("apply a", -130, 5, 2))
+	same(b, "end", want.End(), Done)
 }
 
-func testSplits(t *testing.T, s *xorack.Store) {
-	want := create(t, s, newChain("splits a"))
-	splits := work("splits a", 30, 7)
-	splits.Splits, splits.Before = [][4]byte{{9}, {0, 1}}, []xorack.Op{op(5)}
-	want.Sum, want.Edges, want.Ops, want.Splits = sum(130), 3, []xorack.Op{op(7)},
+func testSplits(b *bench) {
+	want := b.creates(newChain("splits a"))
+	splits := adding("splits a", 30, 7)
+	splits.Splits, splits.Before = [][4]byte{{9}, {0, 1}}, []Op{op(5)}
+	want.Sum, want.Edges, want.Ops, want.Splits = sum(130), 3, []Op{op(7)},
 		[][4]byte{{0, 1}, {9}}
 	want.Seen, want.LastOp = at.Add(time.Minute), op(7)
-	answers(t, s, "two splits", want, true)(s.Apply(t.Context(), splits))
-	splits = work("splits a", 1, 8)
-	splits.Splits, splits.Before = [][4]byte{{3}}, []xorack.Op{op(6), op(7)}
-	answers(t, s, "after the end that it must come before", want, false)(s.Apply(t.Context(), splits))
+	b.made("two splits", want)(b.apply(b.Context(), splits))
+	splits = adding("splits a", 1, 8)
+	splits.Splits, splits.Before = [][4]byte{{3}}, []Op{op(6), op(7)}
+	b.not("after the end that it must come before", want)(b.apply(b.Context(), splits))
 	splits.Splits, splits.Before = [][4]byte{{0, 1}, {3}}, nil
-	want.Sum, want.Edges, want.Ops, want.LastOp = sum(131), 5, []xorack.Op{op(7), op(8)}, op(8)
+	want.Sum, want.Edges, want.Ops, want.LastOp = sum(131), 5, []Op{op(7), op(8)}, op(8)
 	want.Splits = [][4]byte{{0, 1}, {3}, {9}}
-	answers(t, s, "one that is there", want, true)(s.Apply(t.Context(), splits))
+	b.made("one that is there", want)(b.apply(b.Context(), splits))
 }
 
-func testApplyRefused(t *testing.T, s *xorack.Store) {
-	create(t, s, newChain("work refused a"))
-	one, _ := check.Get2(s.Apply(t.Context(), work("work refused a", 1, 1)))
-	answers(t, s, "again", one, false)(s.Apply(t.Context(), work("work refused a", 1, 1)))
-	answers(t, s, "one of two again", one,
-		false)(s.Apply(t.Context(), work("work refused a", 1, 2, 1)))
-	other := work("work refused a", 1, 2)
+func testApplyRefused(b *bench) {
+	b.creates(newChain("work refused a"))
+	one, _ := check.Get2(b.applies("work refused a", 1, 1))
+	b.not("again", one)(b.applies("work refused a", 1, 1))
+	b.not("one of two again", one)(b.applies("work refused a", 1, 2, 1))
+	other := adding("work refused a", 1, 2)
 	other.Incarnation = stranger
-	answers(t, s, "of a stranger", one, false)(s.Apply(t.Context(), other))
-	done, _ := check.Get2(s.Apply(t.Context(), work("work refused a", -101, 2)))
-	answers(t, s, "after the end", done, false)(s.Apply(t.Context(), work("work refused a", 1, 3)))
+	b.not("of a stranger", one)(b.apply(b.Context(), other))
+	done, _ := check.Get2(b.applies("work refused a", -101, 2))
+	b.not("after the end", done)(b.applies("work refused a", 1, 3))
 
-	stamped := put(t, s, newStamped("work refused b", "mark01aa"))
-	answers(t, s, "on stamps", stamped, false)(s.Apply(t.Context(), work("work refused b", 1, 1)))
+	stamped := b.puts(newStamped("work refused b", "mark01aa"))
+	b.not("on stamps", stamped)(b.applies("work refused b", 1, 1))
 }
 
-func testHundred(t *testing.T, s *xorack.Store) {
-	create(t, s, newChain("hundred a"))
+func testHundred(b *bench) {
+	b.creates(newChain("hundred a"))
 	var ops []int
-	for n := range xorack.MaxMerge {
+	for n := range maxMerge {
 		ops = append(ops, n)
 	}
-	got, applied := check.Get2(s.Apply(t.Context(), work("hundred a", 1, ops...)))
-	same(t, "applied", applied, true)
-	same(t, "operations", len(got.Ops), xorack.MaxMerge)
-	w := work("hundred a", 1, append(ops[1:], 1000)...)
+	got, applied := check.Get2(b.applies("hundred a", 1, ops...))
+	same(b, "applied", applied, true)
+	same(b, "operations", len(got.Ops), maxMerge)
+	w := adding("hundred a", 1, append(ops[1:], 1000)...)
 	w.Room = 1000
-	answers(t, s, "all but one again", got, false)(s.Apply(t.Context(), w))
-	create(t, s, newChain("hundred b"))
-	half := work("hundred b", 1, ops[:xorack.MaxMerge/2]...)
+	b.not("all but one again", got)(b.apply(b.Context(), w))
+	b.creates(newChain("hundred b"))
+	half := adding("hundred b", 1, ops[:maxMerge/2]...)
 	half.Before = half.Ops
-	_, applied = check.Get2(s.Apply(t.Context(), half))
-	same(t, "with as many that they come before", applied, true)
+	_, applied = check.Get2(b.apply(b.Context(), half))
+	same(b, "with as many that they come before", applied, true)
 }
 
-func testFull(t *testing.T, s *xorack.Store) {
-	create(t, s, newChain("full a"))
-	var full xorack.Chain
+func testFull(b *bench) {
+	b.creates(newChain("full a"))
+	var full Chain
 	for n := range 6 {
-		c, applied := check.Get2(s.Apply(t.Context(), work("full a", 1, n)))
-		same(t, "applied", applied, true)
+		c, applied := check.Get2(b.applies("full a", 1, n))
+		same(b, "applied", applied, true)
 		full = c
 	}
-	answers(t, s, "one too many", full, false)(s.Apply(t.Context(), work("full a", 1, 6)))
+	b.not("one too many", full)(b.applies("full a", 1, 6))
 }
 
-func fail(t *testing.T, s *xorack.Store, tag string, n int) (xorack.Chain, bool, error) {
-	return s.Fail(t.Context(), xorack.EdgeOf(tag, inc, op(n)), "why", at.Add(time.Minute))
+// edgeOf is an edge of a chain whose end leaves this mark.
+func edgeOf(tag string, inc Incarnation, op Op) Edge {
+	e := Edge{tag: tag, inc: inc}
+	copy(e.id[:], op[:])
+	return e
+}
+
+func (b *bench) fails(tag string, n int) (Chain, bool, error) {
+	return b.fail(b.Context(), edgeOf(tag, inc, op(n)), "why", at.Add(time.Minute))
 }
 
 // failed is a chain after fail.
-func failed(c xorack.Chain, n int) xorack.Chain {
-	c.Recorded, c.Reason, c.LastOp = xorack.Failed, "why", op(n)
-	c.EndedAt, c.Due, c.ExpiresOn = at.Add(time.Minute), at.Add(time.Minute), xorack.Never
+func failed(c Chain, n int) Chain {
+	c.Recorded, c.Reason, c.LastOp = Failed, "why", op(n)
+	c.EndedAt, c.Due, c.ExpiresOn = at.Add(time.Minute), at.Add(time.Minute), chains.Never
 	return c
 }
 
-func testFail(t *testing.T, s *xorack.Store) {
-	want := failed(create(t, s, newChain("fail a")), 1)
-	answers(t, s, "fail", want, true)(fail(t, s, "fail a", 1))
-	answers(t, s, "repeated", want, false)(fail(t, s, "fail a", 1))
-	answers(t, s, "another", want, false)(fail(t, s, "fail a", 2))
-	answers(t, s, "and work", want, false)(s.Apply(t.Context(), work("fail a", 1, 2)))
+func testFail(b *bench) {
+	want := failed(b.creates(newChain("fail a")), 1)
+	b.made("fail", want)(b.fails("fail a", 1))
+	b.not("repeated", want)(b.fails("fail a", 1))
+	b.not("another", want)(b.fails("fail a", 2))
+	b.not("and work", want)(b.applies("fail a", 1, 2))
 
-	early := failed(xorack.Chain{Tag: "fail b", Incarnation: inc}, 1)
-	answers(t, s, "before its creation", early, true)(fail(t, s, "fail b", 1))
+	early := failed(Chain{Tag: "fail b", Incarnation: inc}, 1)
+	b.made("before its creation", early)(b.fails("fail b", 1))
 
-	create(t, s, newChain("fail c"))
-	one, _ := check.Get2(s.Apply(t.Context(), work("fail c", 1, 1)))
-	answers(t, s, "an edge that ended", one, false)(fail(t, s, "fail c", 1))
-	other := xorack.EdgeOf("fail c", stranger, op(2))
-	answers(t, s, "of a stranger", one, false)(s.Fail(t.Context(), other, "why", at.Add(time.Minute)))
-	done, _ := check.Get2(s.Apply(t.Context(), work("fail c", -101, 3)))
-	answers(t, s, "after the end", done, false)(fail(t, s, "fail c", 2))
+	b.creates(newChain("fail c"))
+	one, _ := check.Get2(b.applies("fail c", 1, 1))
+	b.not("an edge that ended", one)(b.fails("fail c", 1))
+	other := edgeOf("fail c", stranger, op(2))
+	b.not("of a stranger", one)(b.fail(b.Context(), other, "why", at.Add(time.Minute)))
+	done, _ := check.Get2(b.applies("fail c", -101, 3))
+	b.not("after the end", done)(b.fails("fail c", 2))
 
-	zero := zeroOrphan(t, s, "fail e")
-	answers(t, s, "an orphan at zero", failed(zero, 2), true)(fail(t, s, "fail e", 2))
+	zero := b.zeroOrphan("fail e")
+	b.made("an orphan at zero", failed(zero, 2))(b.fails("fail e", 2))
 
-	stamped := put(t, s, newStamped("fail d", "mark01aa"))
-	answers(t, s, "of stamps", stamped, false)(fail(t, s, "fail d", 1))
+	stamped := b.puts(newStamped("fail d", "mark01aa"))
+	b.not("of stamps", stamped)(b.fails("fail d", 1))
 }
 
-func testDelete(t *testing.T, s *xorack.Store) {
+func testDelete(b *bench) {
 	now := at.Add(time.Minute)
-	want := create(t, s, newChain("delete a"))
-	want.Recorded, want.LastOp, want.EndedAt, want.Due, want.ExpiresOn = xorack.Deleted, op(5), now,
-		now, xorack.Never
-	answers(t, s, "delete", want, true)(s.Delete(t.Context(), "delete a", op(5), now))
-	answers(t, s, "repeated", want, false)(s.Delete(t.Context(), "delete a", op(5), now))
-	answers(t, s, "nothing", xorack.Chain{}, false)(s.Delete(t.Context(), "delete b", op(5), now))
+	want := b.creates(newChain("delete a"))
+	want.Recorded, want.LastOp, want.EndedAt, want.Due, want.ExpiresOn = Deleted, op(5), now,
+		now, chains.Never
+	b.made("delete", want)(b.delete(b.Context(), "delete a", op(5), now))
+	b.not("repeated", want)(b.delete(b.Context(), "delete a", op(5), now))
+	b.not("nothing", Chain{})(b.delete(b.Context(), "delete b", op(5), now))
 
-	create(t, s, newChain("delete c"))
-	done, _ := check.Get2(s.Apply(t.Context(), work("delete c", -100, 1)))
-	answers(t, s, "after the end", done, false)(s.Delete(t.Context(), "delete c", op(5), now))
+	b.creates(newChain("delete c"))
+	done, _ := check.Get2(b.applies("delete c", -100, 1))
+	b.not("after the end", done)(b.delete(b.Context(), "delete c", op(5), now))
 
-	orphan := zeroOrphan(t, s, "delete d")
-	orphan.Recorded, orphan.LastOp, orphan.EndedAt, orphan.Due, orphan.ExpiresOn = xorack.Deleted,
-		op(5), now, now, xorack.Never
-	answers(t, s, "an orphan", orphan, true)(s.Delete(t.Context(), "delete d", op(5), now))
+	orphan := b.zeroOrphan("delete d")
+	orphan.Recorded, orphan.LastOp, orphan.EndedAt, orphan.Due, orphan.ExpiresOn = Deleted,
+		op(5), now, now, chains.Never
+	b.made("an orphan", orphan)(b.delete(b.Context(), "delete d", op(5), now))
 
-	stamped := put(t, s, newStamped("delete e", "mark01aa"))
-	answers(t, s, "of stamps", stamped, false)(s.Delete(t.Context(), "delete e", op(5), now))
+	stamped := b.puts(newStamped("delete e", "mark01aa"))
+	b.not("of stamps", stamped)(b.delete(b.Context(), "delete e", op(5), now))
 }
 
-func testExtend(t *testing.T, s *xorack.Store) {
-	want := create(t, s, newChain("extend a"))
+func testExtend(b *bench) {
+	want := b.creates(newChain("extend a"))
 	later := at.Add(2 * time.Hour)
 	want.Deadline = later
-	answers(t, s, "extend", want, true)(s.Extend(t.Context(), "extend a", inc, later))
-	answers(t, s, "repeated", want, false)(s.Extend(t.Context(), "extend a", inc, later))
-	answers(t, s, "earlier", want, false)(s.Extend(t.Context(), "extend a", inc, at))
-	answers(t, s, "of a stranger", want,
-		false)(s.Extend(t.Context(), "extend a", stranger, later.Add(time.Hour)))
-	ended, _ := check.Get2(fail(t, s, "extend a", 1))
-	answers(t, s, "after the end", ended,
-		false)(s.Extend(t.Context(), "extend a", inc, later.Add(time.Hour)))
+	b.made("extend", want)(b.extend(b.Context(), "extend a", inc, later))
+	b.not("repeated", want)(b.extend(b.Context(), "extend a", inc, later))
+	b.not("earlier", want)(b.extend(b.Context(), "extend a", inc, at))
+	b.not("of a stranger", want)(b.extend(b.Context(), "extend a", stranger, later.Add(time.Hour)))
+	ended, _ := check.Get2(b.fails("extend a", 1))
+	b.not("after the end", ended)(b.extend(b.Context(), "extend a", inc, later.Add(time.Hour)))
 
-	create(t, s, newChain("extend d"))
-	done, _ := check.Get2(s.Apply(t.Context(), work("extend d", -100, 1)))
-	answers(t, s, "when it is done", done, false)(s.Extend(t.Context(), "extend d", inc, later))
+	b.creates(newChain("extend d"))
+	done, _ := check.Get2(b.applies("extend d", -100, 1))
+	b.not("when it is done", done)(b.extend(b.Context(), "extend d", inc, later))
 
-	orphan, _ := check.Get2(s.Apply(t.Context(), work("extend b", 1, 1)))
-	answers(t, s, "not created", orphan, false)(s.Extend(t.Context(), "extend b", inc, later))
-	answers(t, s, "nothing", xorack.Chain{}, false)(s.Extend(t.Context(), "extend c", inc, later))
+	orphan, _ := check.Get2(b.applies("extend b", 1, 1))
+	b.not("not created", orphan)(b.extend(b.Context(), "extend b", inc, later))
+	b.not("nothing", Chain{})(b.extend(b.Context(), "extend c", inc, later))
 }
 
-func timeOut(t *testing.T, s *xorack.Store, tag string, now time.Time) (xorack.Chain, bool, error) {
-	return idle(t, s, tag, time.Time{}, now)
+func (b *bench) timesOut(tag string, now time.Time) (Chain, bool, error) {
+	return b.idles(tag, time.Time{}, now)
 }
 
-func idle(t *testing.T, s *xorack.Store, tag string,
-	seen, now time.Time) (xorack.Chain, bool, error) {
-	return s.TimeOut(t.Context(), xorack.Chain{Tag: tag, Incarnation: inc}, "late", seen, now)
+func (b *bench) idles(tag string, seen, now time.Time) (Chain, bool, error) {
+	return b.timeOut(b.Context(), Chain{Tag: tag, Incarnation: inc}, "late", seen, now)
 }
 
-func testTimeOut(t *testing.T, s *xorack.Store) {
-	want := create(t, s, newChain("time out a"))
+func testTimeOut(b *bench) {
+	want := b.creates(newChain("time out a"))
 	before, over := at.Add(time.Hour-time.Millisecond), at.Add(time.Hour)
-	answers(t, s, "too early", want, false)(timeOut(t, s, "time out a", before))
-	other := xorack.Chain{Tag: "time out a", Incarnation: stranger}
-	answers(t, s, "of a stranger", want,
-		false)(s.TimeOut(t.Context(), other, "late", time.Time{}, over))
-	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", over
-	answers(t, s, "time out", want, true)(timeOut(t, s, "time out a", over))
-	answers(t, s, "repeated", want, false)(timeOut(t, s, "time out a", over))
+	b.not("too early", want)(b.timesOut("time out a", before))
+	other := Chain{Tag: "time out a", Incarnation: stranger}
+	b.not("of a stranger", want)(b.timeOut(b.Context(), other, "late", time.Time{}, over))
+	want.Recorded, want.Reason, want.EndedAt = TimedOut, "late", over
+	b.made("time out", want)(b.timesOut("time out a", over))
+	b.not("repeated", want)(b.timesOut("time out a", over))
 
-	want = create(t, s, newChain("time out b"))
+	want = b.creates(newChain("time out b"))
 	now := at.Add(time.Minute)
-	answers(t, s, "progress meanwhile", want,
-		false)(idle(t, s, "time out b", at.Add(-time.Millisecond), now))
-	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", now
-	answers(t, s, "no progress", want, true)(idle(t, s, "time out b", at, now))
+	b.not("progress meanwhile", want)(b.idles("time out b", at.Add(-time.Millisecond), now))
+	want.Recorded, want.Reason, want.EndedAt = TimedOut, "late", now
+	b.made("no progress", want)(b.idles("time out b", at, now))
 
-	create(t, s, newChain("time out c"))
-	done, _ := check.Get2(s.Apply(t.Context(), work("time out c", -100, 1)))
-	answers(t, s, "after the end", done, false)(timeOut(t, s, "time out c", over))
-	orphan, _ := check.Get2(s.Apply(t.Context(), work("time out d", 1, 1)))
-	answers(t, s, "not created", orphan, false)(timeOut(t, s, "time out d", over))
-	answers(t, s, "not created, without progress", orphan,
-		false)(idle(t, s, "time out d", orphan.Seen, over))
+	b.creates(newChain("time out c"))
+	done, _ := check.Get2(b.applies("time out c", -100, 1))
+	b.not("after the end", done)(b.timesOut("time out c", over))
+	orphan, _ := check.Get2(b.applies("time out d", 1, 1))
+	b.not("not created", orphan)(b.timesOut("time out d", over))
+	b.not("not created, without progress", orphan)(b.idles("time out d", orphan.Seen, over))
 
-	stamped := put(t, s, newStamped("time out e", "mark01aa"))
-	stamped.Recorded, stamped.Reason, stamped.EndedAt = xorack.TimedOut, "late", over
-	answers(t, s, "of stamps", stamped, true)(timeOut(t, s, "time out e", over))
+	stamped := b.puts(newStamped("time out e", "mark01aa"))
+	stamped.Recorded, stamped.Reason, stamped.EndedAt = TimedOut, "late", over
+	b.made("of stamps", stamped)(b.timesOut("time out e", over))
 }
 
-func testPostpone(t *testing.T, s *xorack.Store) {
-	want := create(t, s, newChain("postpone a"))
+func testPostpone(b *bench) {
+	want := b.creates(newChain("postpone a"))
 	from, to := want.Due, at.Add(time.Hour)
-	answers(t, s, "from another time", want, false)(s.Postpone(t.Context(), "postpone a", inc, at, to))
-	answers(t, s, "of a stranger", want,
-		false)(s.Postpone(t.Context(), "postpone a", stranger, from, to))
+	b.not("from another time", want)(b.postpone(b.Context(), "postpone a", inc, at, to))
+	b.not("of a stranger", want)(b.postpone(b.Context(), "postpone a", stranger, from, to))
 	want.Due = to
-	answers(t, s, "postpone", want, true)(s.Postpone(t.Context(), "postpone a", inc, from, to))
-	answers(t, s, "repeated", want, false)(s.Postpone(t.Context(), "postpone a", inc, from, to))
-	ended, _ := check.Get2(fail(t, s, "postpone a", 1))
-	answers(t, s, "after the end", ended,
-		false)(s.Postpone(t.Context(), "postpone a", inc, ended.Due, to))
-	create(t, s, newChain("postpone c"))
-	done, _ := check.Get2(s.Apply(t.Context(), work("postpone c", -100, 1)))
-	answers(t, s, "when it is done", done, false)(s.Postpone(t.Context(), "postpone c", inc, from, to))
-	orphan, _ := check.Get2(s.Apply(t.Context(), work("postpone b", 1, 1)))
-	answers(t, s, "not due", orphan, false)(s.Postpone(t.Context(), "postpone b", inc, from, to))
+	b.made("postpone", want)(b.postpone(b.Context(), "postpone a", inc, from, to))
+	b.not("repeated", want)(b.postpone(b.Context(), "postpone a", inc, from, to))
+	ended, _ := check.Get2(b.fails("postpone a", 1))
+	b.not("after the end", ended)(b.postpone(b.Context(), "postpone a", inc, ended.Due, to))
+	b.creates(newChain("postpone c"))
+	done, _ := check.Get2(b.applies("postpone c", -100, 1))
+	b.not("when it is done", done)(b.postpone(b.Context(), "postpone c", inc, from, to))
+	orphan, _ := check.Get2(b.applies("postpone b", 1, 1))
+	b.not("not due", orphan)(b.postpone(b.Context(), "postpone b", inc, from, to))
 }
 
-func testPutOff(t *testing.T, s *xorack.Store) {
-	create(t, s, newChain("put off a"))
-	want, _ := check.Get2(fail(t, s, "put off a", 1))
+func testPutOff(b *bench) {
+	b.creates(newChain("put off a"))
+	want, _ := check.Get2(b.fails("put off a", 1))
 	from, to := want.Due, want.Due.Add(time.Hour)
-	answers(t, s, "from another time", want, false)(s.PutOff(t.Context(), "put off a", to, from))
+	b.not("from another time", want)(b.putOff(b.Context(), "put off a", to, from))
 	want.Due = to
-	answers(t, s, "put off", want, true)(s.PutOff(t.Context(), "put off a", from, to))
-	answers(t, s, "repeated", want, false)(s.PutOff(t.Context(), "put off a", from, to))
-	orphan, _ := check.Get2(s.Apply(t.Context(), work("put off b", 1, 1)))
-	answers(t, s, "not due", orphan, false)(s.PutOff(t.Context(), "put off b", from, to))
+	b.made("put off", want)(b.putOff(b.Context(), "put off a", from, to))
+	b.not("repeated", want)(b.putOff(b.Context(), "put off a", from, to))
+	orphan, _ := check.Get2(b.applies("put off b", 1, 1))
+	b.not("not due", orphan)(b.putOff(b.Context(), "put off b", from, to))
 }
 
-func testSeal(t *testing.T, s *xorack.Store) {
+func testSeal(b *bench) {
 	expires := at.Add(48 * time.Hour)
-	open := create(t, s, newChain("seal a"))
-	answers(t, s, "an open chain", open, false)(s.Seal(t.Context(), "seal a", inc, at, expires))
-	want, _ := check.Get2(s.Apply(t.Context(), work("seal a", -100, 1)))
-	answers(t, s, "of a stranger", want, false)(s.Seal(t.Context(), "seal a", stranger, at, expires))
-	want.Recorded, want.EndedAt, want.Due, want.ExpiresOn = xorack.Done, at.Add(time.Minute),
+	open := b.creates(newChain("seal a"))
+	b.not("an open chain", open)(b.seal(b.Context(), "seal a", inc, at, expires))
+	want, _ := check.Get2(b.applies("seal a", -100, 1))
+	b.not("of a stranger", want)(b.seal(b.Context(), "seal a", stranger, at, expires))
+	want.Recorded, want.EndedAt, want.Due, want.ExpiresOn = Done, at.Add(time.Minute),
 		time.Time{}, expires
-	answers(t, s, "done", want, true)(s.Seal(t.Context(), "seal a", inc, at.Add(time.Minute), expires))
-	answers(t, s, "repeated", want,
-		false)(s.Seal(t.Context(), "seal a", inc, at, expires.Add(time.Hour)))
+	b.made("done", want)(b.seal(b.Context(), "seal a", inc, at.Add(time.Minute), expires))
+	b.not("repeated", want)(b.seal(b.Context(), "seal a", inc, at, expires.Add(time.Hour)))
 
-	want = failed(create(t, s, newChain("seal b")), 1)
-	check.Get2(fail(t, s, "seal b", 1))
+	want = failed(b.creates(newChain("seal b")), 1)
+	check.Get2(b.fails("seal b", 1))
 	want.Due, want.ExpiresOn = time.Time{}, expires
-	answers(t, s, "failed", want, true)(s.Seal(t.Context(), "seal b", inc, at, expires))
+	b.made("failed", want)(b.seal(b.Context(), "seal b", inc, at, expires))
 
 	// Zero, and not created: nothing has ended.
-	check.Get2(s.Apply(t.Context(), work("seal c", -5, 1)))
-	orphan, _ := check.Get2(s.Apply(t.Context(), work("seal c", 5, 2)))
-	answers(t, s, "an orphan at zero", orphan, false)(s.Seal(t.Context(), "seal c", inc, at, expires))
-	same(t, "end", orphan.End(), xorack.Open)
+	check.Get2(b.applies("seal c", -5, 1))
+	orphan, _ := check.Get2(b.applies("seal c", 5, 2))
+	b.not("an orphan at zero", orphan)(b.seal(b.Context(), "seal c", inc, at, expires))
+	same(b, "end", orphan.End(), Open)
 }
 
-func testSettle(t *testing.T, s *xorack.Store) {
+func testSettle(b *bench) {
 	now := at.Add(time.Hour)
-	want := put(t, s, newStamped("settle a", "mark01aa", "mark02aa"))
-	same(t, "end", want.End(), xorack.Open)
+	want := b.puts(newStamped("settle a", "mark01aa", "mark02aa"))
+	same(b, "end", want.End(), Open)
 	before, other := want, want
 	before.Stamps = want.Stamps[:1]
-	answers(t, s, "one stamp too few", want, false)(s.Settle(t.Context(), before, now))
+	b.not("one stamp too few", want)(b.settle(b.Context(), before, now))
 	other.Incarnation = stranger
-	answers(t, s, "of a stranger", want, false)(s.Settle(t.Context(), other, now))
-	want.Recorded, want.EndedAt = xorack.Done, now
-	answers(t, s, "settle", want, true)(s.Settle(t.Context(), want, now))
-	answers(t, s, "repeated", want, false)(s.Settle(t.Context(), want, now))
+	b.not("of a stranger", want)(b.settle(b.Context(), other, now))
+	want.Recorded, want.EndedAt = Done, now
+	b.made("settle", want)(b.settle(b.Context(), want, now))
+	b.not("repeated", want)(b.settle(b.Context(), want, now))
 	want.Due, want.ExpiresOn = time.Time{}, at.Add(48*time.Hour)
-	answers(t, s, "sealed", want, true)(s.Seal(t.Context(), "settle a", inc, at, at.Add(48*time.Hour)))
+	b.made("sealed", want)(b.seal(b.Context(), "settle a", inc, at, at.Add(48*time.Hour)))
 
-	orphan := orphanStamps(t, s, "settle b", "mark01aa", "mark02aa")
+	orphan := b.orphanStamps("settle b", "mark01aa", "mark02aa")
 	claimed := orphan
 	claimed.Incarnation = inc
-	answers(t, s, "not created", orphan, false)(s.Settle(t.Context(), claimed, now))
-	answers(t, s, "nothing", xorack.Chain{}, false)(s.Settle(t.Context(), newStamped("settle c"), now))
+	b.not("not created", orphan)(b.settle(b.Context(), claimed, now))
+	b.not("nothing", Chain{})(b.settle(b.Context(), newStamped("settle c"), now))
 }
 
-func testDue(t *testing.T, s *xorack.Store) {
+func testDue(b *bench) {
 	want := map[string]time.Time{}
 	for n := range 40 {
 		c := newChain(fmt.Sprint("due ", n))
 		c.Due = at.Add(time.Duration(n/4) * time.Second)
-		create(t, s, c)
+		b.creates(c)
 		want[c.Tag] = c.Due
 	}
-	check.Get2(s.Postpone(t.Context(), "due 0", inc, at, at.Add(time.Hour)))
+	check.Get2(b.postpone(b.Context(), "due 0", inc, at, at.Add(time.Hour)))
 	delete(want, "due 0")
-	check.Get2(s.Apply(t.Context(), work("due 1", -100, 1)))
-	check.Get2(s.Seal(t.Context(), "due 1", inc, at, at.Add(time.Hour)))
+	check.Get2(b.applies("due 1", -100, 1))
+	check.Get2(b.seal(b.Context(), "due 1", inc, at, at.Add(time.Hour)))
 	delete(want, "due 1")
 	until := at.Add(8 * time.Second)
 	for tag, due := range want {
@@ -455,25 +451,25 @@ func testDue(t *testing.T, s *xorack.Store) {
 			delete(want, tag)
 		}
 	}
-	ddbtest.Settles(t, "due", func() map[string]time.Time { return allDue(t, s, "due ", until) }, want)
+	ddbtest.Settles(b, "due", func() map[string]time.Time { return b.allDue("due ", until) }, want)
 }
 
 // allDue reads all parts, in pages of two, and checks their order. It returns the chains whose tags
 // begin with a prefix: others are of other tests.
-func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[string]time.Time {
-	t.Helper()
+func (b *bench) allDue(prefix string, until time.Time) map[string]time.Time {
+	b.Helper()
 	got := map[string]time.Time{}
-	for shard := range xorack.DueShards {
-		var last xorack.Pending
+	for shard := range chains.DueShards {
+		var last Pending
 		for {
-			page := check.Get(s.Due(t.Context(), shard, until, last, 2))
+			page := check.Get(b.due(b.Context(), shard, until, last, 2))
 			if len(page) == 0 {
 				break
 			}
 			for _, one := range page {
-				check.That(t, !one.Due.Before(last.Due), "part %d: %v is before %v", shard, one, last)
+				check.That(b, !one.Due.Before(last.Due), "part %d: %v is before %v", shard, one, last)
 				_, twice := got[one.Tag]
-				check.That(t, !twice, "part %d: %v is there twice", shard, one)
+				check.That(b, !twice, "part %d: %v is there twice", shard, one)
 				last = one
 				if strings.HasPrefix(one.Tag, prefix) {
 					got[one.Tag] = one.Due
@@ -486,17 +482,17 @@ func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[s
 
 // testEndsAreDue: the end of a chain that was never created makes it due, or nobody would look for
 // it.
-func testEndsAreDue(t *testing.T, s *xorack.Store) {
-	for what, end := range map[string]func(tag string) (xorack.Chain, bool, error){
-		"failed":  func(tag string) (xorack.Chain, bool, error) { return fail(t, s, tag, 2) },
-		"deleted": func(tag string) (xorack.Chain, bool, error) { return s.Delete(t.Context(), tag, op(2), at) },
+func testEndsAreDue(b *bench) {
+	for what, end := range map[string]func(tag string) (Chain, bool, error){
+		"failed":  func(tag string) (Chain, bool, error) { return b.fails(tag, 2) },
+		"deleted": func(tag string) (Chain, bool, error) { return b.delete(b.Context(), tag, op(2), at) },
 	} {
 		tag := "end " + what
-		check.Get2(s.Apply(t.Context(), work(tag, 1, 1)))
+		check.Get2(b.applies(tag, 1, 1))
 		_, changed := check.Get2(end(tag))
-		same(t, what, changed, true)
-		ddbtest.Settles(t, "due", func() bool {
-			return !allDue(t, s, "end ", at.Add(time.Minute))[tag].IsZero()
+		same(b, what, changed, true)
+		ddbtest.Settles(b, "due", func() bool {
+			return !b.allDue("end ", at.Add(time.Minute))[tag].IsZero()
 		}, true)
 	}
 }

@@ -14,7 +14,7 @@ var (
 // deliveryMutants are bugs in delivery, in sink health and in deferred claims.
 var deliveryMutants = []mutant{
 	bug("commit before the delivery", deliverySuite.in("delivered, 3 requests"),
-		"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{}); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("),
+		"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, heldBy(c), Response{}); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("),
 	bug("what is noted with a claim is passed over (T4)", deliverySuite.trace("T4"),
 		"deliver.go", "run.position = max(run.position, run.Record.Asked)\n", ""),
 	bug("lease not looked at by its own clock (T5)", deliverySuite.trace("T5"),

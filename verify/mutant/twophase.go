@@ -20,7 +20,7 @@ var twoPhaseMutants = []mutant{
 	bug("two phases: abort on a lost database answer (T2)", twoPhaseSuite.in("restored"),
 		"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := delivery.TokenOutcome(delivery.Aborted), []delivery.Reply(nil), error(nil)"),
 	bug("two phases: bare abort after the prepare (T2)", by(markerFolder, "TestTraceT2"),
-		"../../puller_end.go", "if judge(c, h.Token) != notPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != notPrepared {"),
+		"../../puller_end.go", "if judge(c, h.Token) != notPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h, f)\n\t\t} else if v != notPrepared {"),
 	bug("two phases: markers dropped without a floor (T3)", by(markerFolder, "TestForget|TestTraceT3"),
 		"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""),
 	bug("two phases: marker outside the transaction", by(markerFolder, "TestRolledBackIsAborted"),

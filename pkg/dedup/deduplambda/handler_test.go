@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -107,7 +106,7 @@ func TestHandler(t *testing.T) {
 
 	large := process(t, dedup.NewMemory(), &options{CompressOver: -1})
 	h = deduplambda.Handler(large, key, func(context.Context, payment) (string, error) {
-		return incompressible(500 << 10), nil
+		return strings.Repeat("x", 500<<10), nil
 	}, nil)
 	got, err := h(t.Context(), payment{ID: "a"})
 	check.That(t, err == nil && len(got) == 500<<10, "%d bytes, %v", len(got), err)
@@ -478,17 +477,6 @@ func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[st
 	return check.Get(dedup.New(store, "payments", o))
 }
 
-// incompressible is a text of n bytes that zstd cannot make much shorter.
-func incompressible(n int) string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	random := rand.New(rand.NewPCG(1, 2))
-	text := make([]byte, n)
-	for i := range text {
-		text[i] = letters[random.IntN(len(letters))]
-	}
-	return string(text)
-}
-
 // TestNothingGiven: what must be given and is nil is an error that names it.
 func TestNothingGiven(t *testing.T) {
 	field := func(want string, err error) {
@@ -530,42 +518,36 @@ func TestNothingGiven(t *testing.T) {
 			events.LambdaFunctionURLRequest{})))
 }
 
-// foreign are errors of another Deduplicator, as an effect returns them that uses one.
-func foreign() map[string]error {
-	key := dedup.Key{ID: "elsewhere", Processor: "other"}
-	all := map[string]error{
-		"not remembered": &dedup.NotRememberedError{Key: key, Err: dedup.ErrThrottled},
-		"invalid result": &dedup.InvalidError{Field: "result", Problem: "cannot be encoded"},
-		"invalid id":     &dedup.InvalidError{Field: "id", Problem: "must not be empty"},
-		"still running":  &dedup.StillRunningError{Key: key, Until: time.Now().Add(time.Hour)},
-		"another's":      &dedup.PayloadMismatchError{Key: key},
-		"quarantined":    &dedup.QuarantinedError{Key: key, Attempts: 3},
-		"lost":           &dedup.LostError{Key: key, Attempt: 1},
-		"remembered":     &dedup.RememberedError{Key: key, Message: "no such account"},
-		"forgotten":      &dedup.ForgetError{Reason: "status 502"},
-		"omitted":        &deduplambda.OmittedError{Key: key},
-		"throttled":      dedup.ErrThrottled,
-		"no time":        dedup.ErrNoTime,
-		"ended":          dedup.ErrEnded,
-	}
-	for _, name := range []string{"not remembered", "still running", "lost", "throttled", "ended"} {
-		all[name+", wrapped"] = fmt.Errorf("charge: %w", all[name])
-	}
-	return all
-}
-
 // TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error has failed, and
 // nothing is taken for an error of this one.
 func TestErrorsOfAnotherDeduplicator(t *testing.T) {
-	for name, foreign := range foreign() {
-		t.Run(name, func(t *testing.T) {
+	key := dedup.Key{ID: "elsewhere", Processor: "other"}
+	for _, foreign := range []error{
+		&dedup.NotRememberedError{Key: key, Err: dedup.ErrThrottled},
+		&dedup.InvalidError{Field: "result", Problem: "cannot be encoded"},
+		&dedup.InvalidError{Field: "id", Problem: "must not be empty"},
+		&dedup.StillRunningError{Key: key, Until: time.Now().Add(time.Hour)},
+		&dedup.PayloadMismatchError{Key: key},
+		&dedup.QuarantinedError{Key: key, Attempts: 3},
+		&dedup.LostError{Key: key, Attempt: 1},
+		&dedup.RememberedError{Key: key, Message: "no such account"},
+		&dedup.ForgetError{Reason: "status 502"}, &deduplambda.OmittedError{Key: key},
+		dedup.ErrThrottled, dedup.ErrNoTime, dedup.ErrEnded,
+		fmt.Errorf("charge: %w", &dedup.LostError{Key: key}), fmt.Errorf("charge: %w", dedup.ErrEnded),
+	} {
+		t.Run(foreign.Error(), func(t *testing.T) {
 			d := process(t, dedup.NewMemory(), nil)
 			identity := func(s string) (string, error) { return s, nil }
 			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
 			for range 2 {
+				done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails)
+				check.That(t, done == 0 && errors.Is(err, foreign), "Each: %d done, %v", done, err)
 				out, err := deduplambda.Handler(d, identity, fails, nil)(t.Context(), "b")
 				check.That(t, out == "" && errors.Is(err, foreign), "Handler: %q, %v", out, err)
 			}
+			once, err := d.Once(t.Context(), "c",
+				func(ctx context.Context) (string, error) { return fails(ctx, "") })
+			check.That(t, once.Attempt == 0 && errors.Is(err, foreign), "Once: %+v, %v", once, err)
 			onQueue := deduplambda.OnSQS(d, deduplambda.MessageID,
 				func(context.Context, events.SQSMessage) (string, error) {
 					return "", foreign

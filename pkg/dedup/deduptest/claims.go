@@ -101,6 +101,6 @@ func testKeys(t *testing.T, s suite) {
 		want[k] = claimed(t, s, claimAt(k, byte(i), at))
 	}
 	for k, r := range want {
-		same(t, k.String(), standing(t, s, k), r)
+		same(t, k.String(), s.row(t, k, true), r)
 	}
 }

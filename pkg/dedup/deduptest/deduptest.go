@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -108,13 +109,6 @@ func same[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // settles fails the test where a read that need not be strong does not come to show what is stored.
 // Every older state is right until then.
 func settles[T any](t *testing.T, what string, read func() T, want T) {
@@ -134,28 +128,28 @@ func wrote(t *testing.T, s suite, what string, done bool,
 	want dedup.Row) func(dedup.Row, bool, error) {
 	return func(got dedup.Row, ok bool, err error) {
 		t.Helper()
-		check(t, err)
+		check.OK(t, err)
 		same(t, what+": done", ok, done)
 		same(t, what+": row", got, want)
 		k := want.Key
 		if k.ID == "" {
 			k = s.key
 		}
-		same(t, what+": row there", standing(t, s, k), want)
+		same(t, what+": row there", s.row(t, k, true), want)
 	}
 }
 
-func standing(t *testing.T, s suite, k dedup.Key) dedup.Row {
+func (s suite) row(t *testing.T, k dedup.Key, strong bool) dedup.Row {
 	t.Helper()
-	r, err := s.Row(t.Context(), k, true)
-	check(t, err)
+	r, err := s.Row(t.Context(), k, strong)
+	check.OK(t, err)
 	return r
 }
 
 func claimed(t *testing.T, s suite, c dedup.Claim) dedup.Row {
 	t.Helper()
 	r, ok, err := s.Claim(t.Context(), c)
-	check(t, err)
+	check.OK(t, err)
 	same(t, "claimed", ok, true)
 	return r
 }

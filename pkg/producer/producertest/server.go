@@ -31,14 +31,11 @@ type server struct {
 	requests int
 	busy     map[string]*flight // the request under way, of each queue
 	freed    chan struct{}      // closed and recreated when one has ended
-	stored   map[string]string
-	order    map[string][]string // what each queue has stored
+	stored   map[string]bool
 	sent     map[string]sent
-	// the place of the last message of a queue that was sent for the first time
-	front   map[string]int
-	failed  map[string]time.Time
-	wrong   []string
-	applied map[int]int // how often each fault did
+	failed   map[string]time.Time
+	wrong    []string
+	applied  map[int]int // how often each fault did
 }
 
 type flight struct {
@@ -56,8 +53,8 @@ type sent struct {
 func newServer(c Case) *server {
 	s := &server{
 		c: c, names: map[string]int{}, busy: map[string]*flight{}, freed: make(chan struct{}),
-		stored: map[string]string{}, order: map[string][]string{},
-		sent: map[string]sent{}, front: map[string]int{}, failed: map[string]time.Time{},
+		stored: map[string]bool{},
+		sent:   map[string]sent{}, failed: map[string]time.Time{},
 		applied: map[int]int{},
 	}
 	for i, text := range c.messages() {
@@ -106,14 +103,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	messages, number := under.messages, under.number
 	// The next request may come as soon as the answer is there: so the queue is free before.
-	ended := false
-	end := func() {
-		if !ended {
-			ended = true
-			s.end(under, r.Context().Err() != nil)
-		}
-	}
+	end := sync.OnceFunc(func() { s.end(under, r.Context().Err() != nil) })
 	defer end()
+	answer := func(status int, body string) {
+		end()
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
 	switch fault.Do {
 	case "cut":
 		s.fail(messages)
@@ -134,45 +130,33 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case "answer":
 		s.fail(messages)
-		if s.lone(messages, fault) {
-			s.finish(messages[0])
+		if len(messages) == 1 && (fault.Status == http.StatusBadRequest ||
+			fault.Status == http.StatusRequestEntityTooLarge) {
+			s.finish(messages[0]) // it is to its only message, for good
 		}
-		end()
 		if fault.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(fault.RetryAfter))
 		}
-		w.WriteHeader(fault.Status)
-		fmt.Fprintf(w, `{"status":%d,"detail":"as the case has it"}`, fault.Status)
+		answer(fault.Status, fmt.Sprintf(`{"status":%d,"detail":"as the case has it"}`, fault.Status))
 		return
 	case "garbage":
 		s.fail(messages)
-		end()
-		_, _ = io.WriteString(w, "<html>")
+		answer(http.StatusOK, "<html>")
 		return
 	case "invalid":
 		i := slices.IndexFunc(messages, func(m message) bool { return m.name == fault.Message })
 		s.finish(messages[i])
-		end()
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprintf(w, `{"status":400,"code":"malformed","detail":"","errors":[{"field":"messages[%d].body","code":"malformed","detail":"is not what it should be","index":%d}]}`, i, i)
+		answer(http.StatusBadRequest, fmt.Sprintf(`{"status":400,"code":"malformed","detail":"","errors":[{"field":"messages[%d].body","code":"malformed","detail":"is not what it should be","index":%d}]}`, i, i))
 		return
 	}
-	answer := s.store(messages, number, fault.Do != "half")
+	text := s.store(messages, number, fault.Do != "half")
 	if fault.Do == "half" {
 		s.fail(messages)
-		end()
-		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-		_, _ = io.WriteString(w, answer[:len(answer)/2])
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		answer(http.StatusOK, text[:len(text)/2])
 		panic(http.ErrAbortHandler)
 	}
-	end()
-	_, _ = io.WriteString(w, answer)
-}
-
-// lone reports whether an answer to a request is one to its only message, for good.
-func (s *server) lone(messages []message, f Fault) bool {
-	return len(messages) == 1 &&
-		(f.Status == http.StatusBadRequest || f.Status == http.StatusRequestEntityTooLarge)
+	answer(http.StatusOK, text)
 }
 
 // begin notes a request, and says what goes wrong with it; nil means no request.
@@ -269,9 +253,6 @@ func (s *server) inOrder(messages []message, number int) {
 			s.note("request %d: %s stands behind one that was sent after it", number, m.name)
 		}
 		last[m.Queue] = place
-		if front, was := s.front[m.Queue]; !was || place > front {
-			s.front[m.Queue] = place
-		}
 	}
 }
 
@@ -280,10 +261,9 @@ func (s *server) applies(i int, messages []message, number int) bool {
 	has := f.Message == "" || slices.ContainsFunc(messages, func(m message) bool {
 		return m.name == f.Message
 	})
-	_, over := s.stored[f.Until]
 	return has && (f.Request == 0 || f.Request == number) && (f.Every == 0 || number%f.Every == 0) &&
 		len(messages) > f.Above &&
-		(f.Times == 0 || s.applied[i] < f.Times) && !over
+		(f.Times == 0 || s.applied[i] < f.Times) && !s.stored[f.Until]
 }
 
 // store stores messages, and returns the answer; arrives says that it gets to the sender.
@@ -316,10 +296,9 @@ func (s *server) storeOne(m message, number int, messages []message, arrives boo
 			f.Status, f.Outcome, m.Queue)
 	}
 	outcome := "duplicate"
-	if _, is := s.stored[m.name]; !is {
+	if !s.stored[m.name] {
 		outcome = "advanced"
-		s.stored[m.name] = m.text
-		s.order[m.Queue] = append(s.order[m.Queue], m.name)
+		s.stored[m.name] = true
 	}
 	now.final = true
 	return fmt.Sprintf(`{"status":200,"outcome":%q,"queue":%q}`, outcome, m.Queue)
@@ -370,19 +349,15 @@ func (s *server) check(outcomes []string) []string {
 	if s.requests < s.c.Least || s.c.Most > 0 && s.requests > s.c.Most {
 		wrong = append(wrong, fmt.Sprintf("%d requests, want %d to %d", s.requests, s.c.Least, s.c.Most))
 	}
-	stored := 0
-	for _, names := range s.order {
-		stored += len(names)
-	}
 	accepted := 0
 	for _, o := range outcomes {
 		if _, err := strconv.Atoi(o); err != nil {
 			accepted++
 		}
 	}
-	if stored != accepted {
+	if len(s.stored) != accepted {
 		wrong = append(wrong,
-			fmt.Sprintf("%d messages are stored, and %d were accepted", stored, accepted))
+			fmt.Sprintf("%d messages are stored, and %d were accepted", len(s.stored), accepted))
 	}
 	return wrong
 }

@@ -3,13 +3,25 @@ package otlp_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery/otel/otlp"
 )
+
+// ended is a span that has ended, and the flush that sends it to a server.
+func ended(t *testing.T, url string) (flush func(context.Context)) {
+	t.Helper()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+	provider, flush := check.Get2(otlp.New(t.Context(), "process"))
+	_, span := provider.Tracer("test").Start(t.Context(), "a batch")
+	span.End()
+	return flush
+}
 
 // TestSpansAreSent by the flush, under the service's name.
 func TestSpansAreSent(t *testing.T) {
@@ -27,13 +39,7 @@ func TestSpansAreSent(t *testing.T) {
 	for service, want := range map[string]string{"": "process", "mine": "mine"} {
 		sent = nil
 		t.Setenv("OTEL_SERVICE_NAME", service)
-		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
-		provider, flush, err := otlp.New(t.Context(), "process")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, span := provider.Tracer("test").Start(t.Context(), "a batch")
-		span.End()
+		flush := ended(t, server.URL)
 		if sent != nil {
 			t.Error("it was sent before")
 		}
@@ -49,12 +55,5 @@ func TestSpansAreSent(t *testing.T) {
 func TestNobodyTakesThem(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
-	provider, flush, err := otlp.New(t.Context(), "process")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, span := provider.Tracer("test").Start(t.Context(), "a batch")
-	span.End()
-	flush(t.Context())
+	ended(t, server.URL)(t.Context())
 }

@@ -43,29 +43,22 @@ var _ delivery.Claims = (*Client)(nil)
 
 // New returns a client of the API at a URL, such as http://127.0.0.1:3000 or
 // https://ID.execute-api.REGION.amazonaws.com.
-func New(base string) (*Client, error) {
-	api, err := client.New(base)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{api}, nil
-}
+func New(base string) (*Client, error) { return of(client.New(base)) }
 
 // NewSigned is [New] for an API at a custom domain, which its name does not tell: its requests are
 // signed for IAM, for a region, or for that of the configuration where it is empty. Over plain http
 // nothing is signed but for this machine.
 func NewSigned(base, region string) (*Client, error) {
-	api, err := client.Open(client.Access{URL: base, Sign: true, Region: region})
-	if err != nil {
-		return nil, err
-	}
-	return &Client{api}, nil
+	return of(client.Open(client.Access{URL: base, Sign: true, Region: region}))
 }
 
 // NewWithToken returns a client of the tenants' API at a URL. token is called for every request,
 // for a JWT that is good for some seconds at least. Queues are named without the tenant.
 func NewWithToken(base string, token func(context.Context) (string, error)) (*Client, error) {
-	api, err := client.Open(client.Access{URL: base, Token: token})
+	return of(client.Open(client.Access{URL: base, Token: token}))
+}
+
+func of(api *client.Client, err error) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -71,10 +71,9 @@ func (m *Markers) ConsumeAll(ctx context.Context, claims delivery.Claims, prefix
 // all is a ConsumeAll under way.
 type all struct {
 	pull.ConsumeOptions
-	markers          *Markers
+	database         database
 	claims           delivery.Claims
 	prefix, consumer string
-	effect           Effect
 	// ctx is the caller's. calls and effects end some time after it.
 	ctx, calls, effects context.Context
 	// slots has an element for each worker that is at work; queued counts the queues that wait for
@@ -117,7 +116,7 @@ func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers
 		return nil, err
 	}
 	run := &all{
-		markers: m, claims: claims, prefix: prefix, consumer: consumer, effect: effect,
+		database: database{m, effect}, claims: claims, prefix: prefix, consumer: consumer,
 		slots: make(chan struct{}, workers), queues: map[string]*queue{}, busy: map[string]time.Time{},
 	}
 	if options != nil {
@@ -147,15 +146,13 @@ func (run *all) check() error {
 	options := run.ConsumeOptions
 	options.Observe = nil
 	options.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.markers.at(nil),
-		"queue", run.consumer, &options)
+	err := pull.Consume(over, turns{run: &all{ctx: over}}, run.database, "queue", run.consumer,
+		&options)
 	if errors.As(err, new(*cursor.InvalidError)) {
 		return err
 	}
 	return nil
 }
-
-func (m *Markers) at(effect Effect) database { return database{m, effect} }
 
 // passes looks for queues with messages until the context ends, or until there are none.
 func (run *all) passes() error {
@@ -242,7 +239,7 @@ func (run *all) consume(q *queue, position int64) {
 	err := t.take()
 	if err == nil {
 		err = pull.Consume(run.calls, turns{run.claims, run, t},
-			gentle{run.markers.at(run.effect), run.effects}, q.name, run.consumer, &options)
+			gentle{run.database, run.effects}, q.name, run.consumer, &options)
 	}
 	t.give()
 	if err != nil && run.ctx.Err() == nil {

@@ -1,6 +1,7 @@
 package chains
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 )
@@ -31,6 +32,9 @@ func Derive(kind byte, parts ...[]byte) [32]byte {
 	}
 	return [32]byte(hash.Sum(nil))
 }
+
+// IsZero reports whether all bytes are.
+func IsZero(stamp []byte) bool { return len(bytes.Trim(stamp, "\x00")) == 0 }
 
 // Number is a part that is a number.
 func Number(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }

@@ -76,15 +76,13 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, er
 		if err != nil {
 			return gapList{}, err
 		}
-		for _, m := range page.Messages {
-			if m.Seq > last+1 {
-				if len(list.Gaps) == limit {
-					list.More = true
-					return list, nil
-				}
-				list.Gaps = append(list.Gaps, cur.gapsAmong(last, []Message{m})...)
-			}
-			last = m.Seq
+		list.Gaps = append(list.Gaps, cur.gapsAmong(last, page.Messages)...)
+		if len(list.Gaps) > limit {
+			list.Gaps, list.More = list.Gaps[:limit], true
+			return list, nil
+		}
+		if n := len(page.Messages); n > 0 {
+			last = page.Messages[n-1].Seq
 		}
 		more = page.More
 		size *= 2

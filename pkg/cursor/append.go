@@ -8,21 +8,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// inArrivalOrder and inNumbers are what queues of the other kinds are.
-const (
-	inArrivalOrder = "the queue is in arrival order, and gives the seqs itself"
-	inNumbers      = "the queue is numbered, and its producers give the seqs"
-)
-
 // is says what a queue of the kind is to who puts something else.
 func (k Kind) is() string {
-	switch k {
-	case KindArrival:
-		return inArrivalOrder
-	case KindKeyed:
-		return byKey
-	}
-	return inNumbers
+	return map[Kind]string{
+		KindNumbered: "the queue is numbered, and its producers give the seqs",
+		KindArrival:  "the queue is in arrival order, and gives the seqs itself",
+		KindKeyed:    "the queue is a keyed one, which sorts by keys",
+	}[k]
 }
 
 // takes says what the queue is, and what to do instead of a put of another kind.

@@ -103,15 +103,10 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, er
 // and one that arrives later gets Late. Lost response of a tombstone: the repeat finds it there.
 // Another did it first: the same. We die right after: the next call goes on with what is missing,
 // which is as old as the gap was.
+//
+// It goes on for as long as goOn, unless that is nil, returns true, which it asks before each 1,000
+// tombstones, and schedules the wake-up of the gap that it leaves open.
 func (s inside) SkipGap(
-	ctx context.Context, queue, reason string, age time.Duration, limit int,
-) ([]Range, Advance, error) {
-	return s.skipGaps(ctx, queue, reason, age, limit, func() bool { return true })
-}
-
-// skipGaps is SkipGap for as long as goOn returns true: it is asked before each 1,000 tombstones.
-// It schedules the wake-up of the gap that it leaves open.
-func (s *Sorter) skipGaps(
 	ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool,
 ) ([]Range, Advance, error) {
 	var skipped, moved progress
@@ -148,7 +143,7 @@ func (s *Sorter) giveUp(
 	ctx context.Context, cur Cursor, reason string, gaps []oneGap, age time.Duration, limit int,
 	goOn func() bool, skipped *progress,
 ) (tried int, err error) {
-	for until := s.now().Add(-age); tried < limit && goOn(); {
+	for until := s.now().Add(-age); tried < limit && (goOn == nil || goOn()); {
 		var batch []oneGap // of one seq each
 		for len(gaps) > 0 && gaps[0].olderThan(until) && len(batch) < min(limit-tried, maxBatchSize) {
 			first := gaps[0].Missing.From

@@ -212,11 +212,11 @@ func TestASkipKeepsTheGapsAge(t *testing.T) {
 			}
 		}
 		cut := b.process(cursor.Options{ForEach: inAnyOrder})
-		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
+		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100, nil)
 		check.Get(b.sorter.Steps().Recheck(t.Context(), "q"))
 		b.engine = b.tables
 		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q",
-			"old", time.Minute, 100)
+			"old", time.Minute, 100, nil)
 		check.That(t, err == nil && b.status().Position == 6,
 			"after %d requests: position %d, %v: want all skipped", requests, b.status().Position,
 			err)

@@ -12,12 +12,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// byKey is what a keyed queue is; noKey says what is wrong with a call for such a queue.
-const (
-	byKey = "the queue is a keyed one, which sorts by keys"
-	noKey = "it is not a keyed queue"
-)
-
 // putLog puts messages without seqs, all of one queue. They are stored; those of a keyed queue that
 // are late, and all in arrival order, get their places.
 func (s *Sorter) putLog(ctx context.Context, messages []Message, p *part, results []Result) {

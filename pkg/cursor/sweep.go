@@ -444,7 +444,7 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	reason := fmt.Sprintf("skipped after %s", cur.Settings.GapAfter)
 	goOn := margin.Half(ctx)
 	after, limit := cur.Settings.GapAfter, r.options.SkipLimit
-	skipped, advance, err := s.skipGaps(ctx, cur.Queue, reason, after, limit, goOn)
+	skipped, advance, err := inside{s}.SkipGap(ctx, cur.Queue, reason, after, limit, goOn)
 	r.skipped, r.more = skipped, !goOn()
 	for _, run := range skipped {
 		r.report.Skipped += int(run.To - run.From)

@@ -33,13 +33,12 @@ var unixText = regexp.MustCompile(`^[1-9][0-9]{8,12}(\.[0-9]+)?$`)
 // many.
 const milliDigits = 13
 
-// secondsOf is the time that a value is, in Unix seconds with their fraction; utcSecondsOf also
-// where it has no zone.
-func secondsOf(value any) (decimal, error) { return secondsIn(value, parseTime) }
+// secondsBy is the time that a value is, in Unix seconds with their fraction; parse reads a text.
+func secondsBy(parse func(string) (time.Time, error)) func(value any) (decimal, error) {
+	return func(value any) (decimal, error) { return secondsOf(value, parse) }
+}
 
-func utcSecondsOf(value any) (decimal, error) { return secondsIn(value, parseUTC) }
-
-func secondsIn(value any, parse func(string) (time.Time, error)) (decimal, error) {
+func secondsOf(value any, parse func(string) (time.Time, error)) (decimal, error) {
 	switch v := value.(type) {
 	case time.Time:
 		return secondsOfTime(v)

@@ -105,16 +105,8 @@ func (r *sweepRun) announceOpen(
 	return cur, err
 }
 
-// settle announces how the gap ended that was announced as open, once it is gone, and removes the
+// settled announces how the gap ended that was announced as open, once it is gone, and removes the
 // note.
-func (r *sweepRun) settle(ctx context.Context, cur Cursor) error {
-	if cur.Announced == noneAnnounced || cur.Announced > cur.Position {
-		return nil
-	}
-	_, err := r.settled(ctx, cur)
-	return err
-}
-
 func (r *sweepRun) settled(ctx context.Context, cur Cursor) (Cursor, error) {
 	if cur.Announced == noneAnnounced {
 		return cur, nil

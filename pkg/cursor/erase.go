@@ -32,10 +32,6 @@ type Erasure struct {
 	Emptied time.Time `ddb:"emptied,omitzero"`
 }
 
-// settled reports whether an erased queue was erased so long ago that no writer is expected to be
-// late.
-func settled(c Cursor, now time.Time) bool { return now.Sub(c.Erasure.At) >= EraseGrace }
-
 // Erased reports whether the queue was erased.
 func (c Cursor) Erased() bool { return !c.Erasure.At.IsZero() }
 

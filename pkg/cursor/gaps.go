@@ -19,10 +19,6 @@ type oneGap struct {
 	Since time.Time
 }
 
-// olderThan reports whether a gap counts since a time at the latest. Where that of the message
-// behind it is unknown, it waits until the position comes to it.
-func (g oneGap) olderThan(at time.Time) bool { return !g.Since.IsZero() && !g.Since.After(at) }
-
 // gapSince returns since when the gap counts that stops the queue.
 func (c Cursor) gapSince(behind Message) time.Time {
 	if at := behind.EnqueuedAt; !at.IsZero() && at.Before(c.MovedAt) {
@@ -143,9 +139,12 @@ func (s *Sorter) giveUp(
 	ctx context.Context, cur Cursor, reason string, gaps []oneGap, age time.Duration, limit int,
 	goOn func() bool, skipped *progress,
 ) (tried int, err error) {
-	for until := s.now().Add(-age); tried < limit && (goOn == nil || goOn()); {
+	until := s.now().Add(-age)
+	// Where it is unknown since when a gap counts, it waits until the position comes to it.
+	old := func(g oneGap) bool { return !g.Since.IsZero() && !g.Since.After(until) }
+	for tried < limit && (goOn == nil || goOn()) {
 		var batch []oneGap // of one seq each
-		for len(gaps) > 0 && gaps[0].olderThan(until) && len(batch) < min(limit-tried, maxBatchSize) {
+		for len(gaps) > 0 && old(gaps[0]) && len(batch) < min(limit-tried, maxBatchSize) {
 			first := gaps[0].Missing.From
 			batch = append(batch, oneGap{Range{first, first + 1}, gaps[0].Since})
 			if gaps[0].Missing.From++; gaps[0].Missing.From == gaps[0].Missing.To {

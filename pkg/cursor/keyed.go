@@ -33,7 +33,8 @@ func (s *Sorter) putLog(ctx context.Context, messages []Message, p *part, result
 			err = cur.Settings.Kind.refusesArrivals()
 		}
 		if err == nil {
-			err = s.appendAll(ctx, all, cur)
+			s.storeAll(ctx, all, cur)
+			err = s.allocateAll(ctx, all)
 		}
 	}
 	for _, i := range p.places {

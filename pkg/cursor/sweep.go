@@ -376,7 +376,10 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	if cur, err = r.gap(ctx, cur); err != nil {
 		return err
 	}
-	return r.settle(ctx, cur)
+	if cur.Announced != noneAnnounced && cur.Announced <= cur.Position {
+		_, err = r.settled(ctx, cur)
+	}
+	return err
 }
 
 // erase deletes what is stored of a queue that was erased. Where it is empty already, the full
@@ -394,7 +397,7 @@ func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
 		return err
 	}
 	// It is empty where a run that began late enough left nothing behind.
-	if seen.Erasure.Emptied.IsZero() && settled(seen, began) {
+	if seen.Erasure.Emptied.IsZero() && began.Sub(seen.Erasure.At) >= EraseGrace {
 		_, err = r.sorter.store.EndErase(ctx, seen.Queue, r.sorter.now())
 	}
 	return err

@@ -58,11 +58,15 @@ type LateMessage struct {
 	Dropped bool
 }
 
+// announcementID: the queue's length keeps any two queues' ids apart.
+func announcementID(kind AnnouncementKind, queue string, n int64) string {
+	return fmt.Sprintf("%s/%d/%s/%d", kind, len(queue), queue, n)
+}
+
 func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcement {
 	return Announcement{
-		Kind: kind,
-		// The queue's length keeps any two queues' ids apart.
-		ID:        fmt.Sprintf("%s/%d/%s/%d", kind, len(cur.Queue), cur.Queue, missing.From+1),
+		Kind:      kind,
+		ID:        announcementID(kind, cur.Queue, missing.From+1),
 		Queue:     cur.Queue,
 		Missing:   missing,
 		MaxParked: cur.MaxParked,

@@ -157,8 +157,7 @@ func parseTime(text string) (time.Time, error) {
 		return t, checkTime(upper)
 	}
 	if _, err := time.Parse("2006-01-02T15:04:05", upper); err == nil {
-		return t, invalid.New(invalid.Malformed, "",
-			"has no time zone: a time ends in Z or an offset such as +02:00")
+		return t, malformedKey("has no time zone: a time ends in Z or an offset such as +02:00")
 	}
 	wrong, ok := errors.AsType[*time.ParseError](err)
 	if ok && strings.HasSuffix(wrong.Message, "out of range") {
@@ -205,5 +204,5 @@ func doesNotExist(why string) error {
 }
 
 func notRFC3339() error {
-	return invalid.New(invalid.Malformed, "", "must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds")
+	return malformedKey("must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds")
 }

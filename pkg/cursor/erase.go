@@ -118,12 +118,12 @@ func (s *Sorter) Queues(ctx context.Context, after string, limit int) (cursorPag
 // for each KB. Once nothing was left, the look is not strong, and one read unit: what came later is
 // found by the next day's.
 func (s inside) EraseMore(ctx context.Context, c Cursor,
-	others func(context.Context) (left bool, err error)) (Remains, error) {
+	others func(context.Context, Cursor) (left bool, err error)) (Remains, error) {
 	goOn := margin.Half(ctx)
 	var left bool
 	var failed error
 	if others != nil {
-		left, failed = others(ctx)
+		left, failed = others(ctx, c)
 	}
 	sure := c.Erasure.Emptied.IsZero()
 	messages, moreMessages, errMessages := s.eraseTable(ctx, s.store.messages, c.Queue, sure, goOn)

@@ -385,12 +385,8 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 // erase deletes what is stored of a queue that was erased. Where it is empty already, the full
 // round looks whether something was stored since.
 func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
-	var others func(context.Context) (bool, error)
-	if r.options.Erase != nil {
-		others = func(ctx context.Context) (bool, error) { return r.options.Erase(ctx, seen) }
-	}
 	began, goOn := r.sorter.now(), margin.Half(ctx)
-	deleted, err := inside{r.sorter}.EraseMore(ctx, seen, others)
+	deleted, err := inside{r.sorter}.EraseMore(ctx, seen, r.options.Erase)
 	r.report.Erased += deleted.Messages + deleted.Arrivals
 	if err != nil || deleted.More {
 		r.more = !goOn()

@@ -93,12 +93,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		}
 		return all
 	}
-	keyed := func(prefix string, n int) (all []cursor.Message) {
-		for i := range n {
-			all = append(all, keyedOf(fmt.Sprintf("%s%03d", prefix, i), "x"))
-		}
-		return all
-	}
+	keyed := func(prefix string, n int) []cursor.Message { return many(prefix+"%03d", n, "x") }
 	at := func(first, last int64) step { return puts(batch("", seqs(first, last)...)) }
 	nearly := puts(batch("", 1, 2)) // an order item's entries, but for one
 	for seq := int64(3); seq < queuelog.OrderItemEntries+1; seq++ {

@@ -80,10 +80,9 @@ func apply(actions []Action, before Item) (Item, error) {
 		}
 	}
 	for _, path := range removals(actions) {
-		if !before.has(path) {
-			return Item{}, invalidf("%s is in nothing that the item has", path)
+		if err := after.put(path, Value{}); err != nil {
+			return Item{}, err
 		}
-		after.remove(path)
 	}
 	return sealed(after), nil
 }
@@ -116,7 +115,8 @@ func (d draft) attribute(name string) Value {
 	return Value{}
 }
 
-// put puts a value at a path. The map or list that it is in must be there.
+// put puts a value at a path; the zero Value removes what is there. The map or list that it is in
+// must be there.
 func (d *draft) put(path Path, v Value) error {
 	name, rest := path.cut()
 	if rest != "" {
@@ -128,30 +128,6 @@ func (d *draft) put(path Path, v Value) error {
 	}
 	d.set(name, v)
 	return nil
-}
-
-// remove removes what is at a path, if there is anything.
-func (d *draft) remove(path Path) {
-	name, rest := path.cut()
-	var v Value
-	if rest != "" {
-		v = d.attribute(name).remove(rest)
-	}
-	d.set(name, v)
-}
-
-// has reports whether there is a map or list that a path is in.
-func (it Item) has(path Path) bool {
-	steps := path.steps()
-	if len(steps) == 1 {
-		return true
-	}
-	last := len(path) - len(steps[len(steps)-1]) - len(stepMark)
-	_, isIndex := indexOf(steps[len(steps)-1])
-	if isIndex {
-		return it.Get(path[:last]).kind == List
-	}
-	return it.Get(path[:last]).kind == Map
 }
 
 // removals are the paths to remove, elements of lists from the last to the first, so that none
@@ -237,7 +213,8 @@ func (a Action) added(there Value) (Value, error) {
 	return Value{}, invalidf("%s cannot be added to", a.Path)
 }
 
-// put is the map or list with a value at a path.
+// put is the map or list with a value at a path, or without what is there for the zero Value; false
+// where that is in no map and no list.
 func (v Value) put(path Path, element Value) (Value, bool) {
 	name, rest := path.cut()
 	if rest != "" {
@@ -249,34 +226,15 @@ func (v Value) put(path Path, element Value) (Value, bool) {
 	}
 	at, isIndex := indexOf(name)
 	switch {
-	case isIndex && v.kind == List && at < len(v.more.list):
-		list := slices.Clone(v.more.list)
-		list[at] = element
-		return ListOf(list...), true
 	case isIndex && v.kind == List:
-		return ListOf(slices.Concat(v.more.list, []Value{element})...), true
+		at = min(at, len(v.more.list))
+		list := slices.Clone(v.more.list[:at])
+		if element.kind != None {
+			list = append(list, element)
+		}
+		return ListOf(append(list, v.more.list[min(at+1, len(v.more.list)):]...)...), true
 	case !isIndex && v.kind == Map:
 		return Value{kind: Map, more: &elements{fields: v.more.fields.with(name, element)}}, true
 	}
 	return Value{}, false
-}
-
-func (v Value) remove(path Path) Value {
-	name, rest := path.cut()
-	if rest != "" {
-		inner := v.step(name)
-		if inner.kind == None {
-			return v
-		}
-		changed, _ := v.put(Path(name), inner.remove(rest))
-		return changed
-	}
-	at, isIndex := indexOf(name)
-	switch {
-	case isIndex && v.kind == List && at < len(v.more.list):
-		return ListOf(slices.Concat(v.more.list[:at], v.more.list[at+1:])...)
-	case !isIndex && v.kind == Map:
-		return Value{kind: Map, more: &elements{fields: v.more.fields.with(name, Value{})}}
-	}
-	return v
 }

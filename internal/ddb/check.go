@@ -32,23 +32,27 @@ var kinds = map[table.KeyType]Kind{table.String: String, table.Number: Number, t
 
 // checkKey checks the key attributes of an item; exact: it has no others.
 func checkKey(def *table.Definition, it Item, exact bool) error {
-	attributes := 0
-	for _, key := range []struct {
-		table.Key
-		most int
-	}{{def.Partition, maxPartition}, {def.Sort, maxSort}} {
-		if key.Name == "" {
+	attributes, err := checkKeys(def.Partition, def.Sort, it, true)
+	if err == nil && exact && it.Len() != attributes {
+		err = invalidf("a key of %d attributes, and the table's has %d", it.Len(), attributes)
+	}
+	return err
+}
+
+// checkKeys checks the attributes of a key, those that must be there or those that are, and counts
+// them.
+func checkKeys(partition, sort table.Key, it Item, must bool) (attributes int, err error) {
+	for i, key := range []table.Key{partition, sort} {
+		v := it.attribute(key.Name)
+		if key.Name == "" || !must && v.kind == None {
 			continue
 		}
 		attributes++
-		if err := checkKeyValue(key.Key, it.attribute(key.Name), key.most); err != nil {
-			return err
+		if err := checkKeyValue(key, v, []int{maxPartition, maxSort}[i]); err != nil {
+			return attributes, err
 		}
 	}
-	if exact && it.Len() != attributes {
-		return invalidf("a key of %d attributes, and the table's has %d", it.Len(), attributes)
-	}
-	return nil
+	return attributes, nil
 }
 
 func checkKeyValue(key table.Key, v Value, most int) error {
@@ -63,7 +67,8 @@ func checkKeyValue(key table.Key, v Value, most int) error {
 }
 
 func checkItem(def *table.Definition, it Item) error {
-	if err := cmp.Or(checkKey(def, it, false), checkIndexed(def, it)); err != nil {
+	_, err := checkKeys(def.Index.Partition, def.Index.Sort, it, false)
+	if err = cmp.Or(checkKey(def, it, false), err); err != nil {
 		return err
 	}
 	for name, value := range it.All() {
@@ -73,19 +78,6 @@ func checkItem(def *table.Definition, it Item) error {
 	}
 	if it.Size() > maxItem {
 		return ErrTooLarge
-	}
-	return nil
-}
-
-// checkIndexed checks the attributes that are an index's keys, where they are there.
-func checkIndexed(def *table.Definition, it Item) error {
-	if v := it.attribute(def.Index.Partition.Name); v.kind != None {
-		if err := checkKeyValue(def.Index.Partition, v, maxPartition); err != nil {
-			return err
-		}
-	}
-	if v := it.attribute(def.Index.Sort.Name); v.kind != None {
-		return checkKeyValue(def.Index.Sort, v, maxSort)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (c Codec[T]) All(t *T) iter.Seq2[Path, Value] { return c.all(reflect.ValueO
 
 func (c codec) all(from reflect.Value) iter.Seq2[Path, Value] {
 	return func(yield func(Path, Value) bool) {
-		for _, a := range attributesOf(c.of).list {
+		for _, a := range attributesOf(c.of) {
 			if !yield(Path(a.name), a.of(from)) {
 				return
 			}
@@ -117,7 +117,7 @@ func (c codec) read(d *Decoder, into reflect.Value) {
 
 func (c codec) unreadable(d *Decoder) error {
 	what := c.what
-	for _, a := range attributesOf(c.of).list {
+	for _, a := range attributesOf(c.of) {
 		if a.key {
 			what += fmt.Sprintf(" %s=%q", a.name, d.Item.attribute(a.name))
 		}

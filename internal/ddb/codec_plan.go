@@ -13,7 +13,7 @@ import (
 
 // attributes are those of a struct, sorted by name as an item's fields are, so that both are gone
 // through side by side.
-type attributes struct{ list []*attribute }
+type attributes []*attribute
 
 type attribute struct {
 	name string
@@ -28,15 +28,15 @@ type attribute struct {
 var planned, codings sync.Map
 
 // attributesOf panics where a tag is wrong: a mistake in the program.
-func attributesOf(t reflect.Type) *attributes {
+func attributesOf(t reflect.Type) attributes {
 	if stored, ok := planned.Load(t); ok {
-		return stored.(*attributes)
+		return stored.(attributes)
 	}
 	var a attributes
 	a.add(t, nil)
-	slices.SortFunc(a.list, func(a, b *attribute) int { return cmp.Compare(a.name, b.name) })
-	stored, _ := planned.LoadOrStore(t, &a)
-	return stored.(*attributes)
+	slices.SortFunc(a, func(a, b *attribute) int { return cmp.Compare(a.name, b.name) })
+	planned.Store(t, a)
+	return a
 }
 
 // known are the options of a tag, and none.
@@ -64,7 +64,7 @@ func (a *attributes) add(t reflect.Type, within []int) {
 		if !omit && (argument(options, "is") != "" || f.Type.Kind() == reflect.Pointer) {
 			panic(t.String() + ": without omitzero, there is nothing to write for the zero " + f.Name)
 		}
-		a.list = append(a.list, &attribute{
+		*a = append(*a, &attribute{
 			name, at, omit, omit || has(options, "optional"), has(options, "key"), codingOf(f.Type, options),
 		})
 	}
@@ -95,11 +95,11 @@ func (a *attribute) of(from reflect.Value) Value {
 // drafts are where items are made, so that each has the room that it takes.
 var drafts = sync.Pool{New: func() any { return new(draft) }}
 
-func (a *attributes) draft(from reflect.Value, more int) draft {
+func (a attributes) draft(from reflect.Value, more int) draft {
 	made := drafts.Get().(*draft)
 	defer drafts.Put(made)
 	d := (*made)[:0]
-	for _, one := range a.list {
+	for _, one := range a {
 		if v := one.of(from); v.kind != None {
 			d = append(d, field{one.name, v})
 		}
@@ -129,9 +129,9 @@ func (f *fault) in(step Path) *fault {
 	return f
 }
 
-func (a *attributes) read(it Item, into reflect.Value) *fault {
+func (a attributes) read(it Item, into reflect.Value) *fault {
 	fields := it.stored()
-	for _, one := range a.list {
+	for _, one := range a {
 		for len(fields) > 0 && fields[0].name < one.name {
 			fields = fields[1:]
 		}
@@ -163,7 +163,7 @@ type coding struct {
 	// element is the coding of the elements of a list, a set or a map by names, fields are those of
 	// a struct.
 	element *coding
-	fields  *attributes
+	fields  attributes
 }
 
 type form uint8
@@ -195,8 +195,9 @@ func codingOf(t reflect.Type, options string) *coding {
 	if stored, ok := codings.Load(t); ok {
 		return stored.(*coding)
 	}
-	stored, _ := codings.LoadOrStore(t, newCoding(t, options))
-	return stored.(*coding)
+	c := newCoding(t, options)
+	codings.Store(t, c)
+	return c
 }
 
 func newCoding(t reflect.Type, options string) *coding {

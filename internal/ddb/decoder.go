@@ -45,12 +45,10 @@ func (d *Decoder) must(name Path, kind Kind) Value {
 // Text reads a string that must be there.
 func (d *Decoder) Text(name Path) string { return d.must(name, String).text }
 
-// TextOr reads a string that may be missing.
-func (d *Decoder) TextOr(name Path, otherwise string) string {
-	if !d.Item.Has(name) {
-		return otherwise
-	}
-	return d.Text(name)
+// TextOr reads a string that may be missing: empty then.
+func (d *Decoder) TextOr(name Path) string {
+	v, _ := d.value(name, String)
+	return v.text
 }
 
 // Number reads an integer that must be there.
@@ -71,15 +69,12 @@ func (d *Decoder) NumberOr(name Path, otherwise int64) int64 {
 	return d.Number(name)
 }
 
-// Millis reads a time that must be there.
-func (d *Decoder) Millis(name Path) time.Time { return fromMillis(d.Number(name)) }
-
 // MillisOr reads a time that may be missing: the zero time then.
 func (d *Decoder) MillisOr(name Path) time.Time {
 	if !d.Item.Has(name) {
 		return time.Time{}
 	}
-	return d.Millis(name)
+	return fromMillis(d.Number(name))
 }
 
 // BytesOr reads bytes that may be missing: nil then.

@@ -108,16 +108,9 @@ func (it Item) attribute(name string) Value {
 
 // find is where an attribute is among sorted fields, or belongs.
 func find(fields []field, name string) (int, bool) {
-	low, high := 0, len(fields)
-	for low < high {
-		middle := int(uint(low+high) >> 1)
-		if fields[middle].name < name {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low, low < len(fields) && fields[low].name == name
+	return slices.BinarySearchFunc(fields, name, func(f field, name string) int {
+		return strings.Compare(f.name, name)
+	})
 }
 
 // Has reports whether there is anything at a path.

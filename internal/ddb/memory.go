@@ -2,6 +2,7 @@ package ddb
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -253,10 +254,7 @@ func (m *Memory) Snapshot(d *digest.Digest) {
 }
 
 func (m *Memory) sorted() []*rows {
-	all := make([]*rows, 0, len(m.tables))
-	for _, t := range m.tables {
-		all = append(all, t)
-	}
-	slices.SortFunc(all, func(a, b *rows) int { return strings.Compare(a.def.Name, b.def.Name) })
-	return all
+	return slices.SortedFunc(maps.Values(m.tables), func(a, b *rows) int {
+		return strings.Compare(a.def.Name, b.def.Name)
+	})
 }

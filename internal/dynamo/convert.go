@@ -10,18 +10,21 @@ type attributes = map[string]types.AttributeValue
 
 // FromSDK is an item, a key or an image of the SDK's as the tables' code reads it: none for an
 // empty one. Values of types that no item of this project has are there, and cannot be read.
-func FromSDK(it map[string]types.AttributeValue) ddb.Item {
+func FromSDK(it map[string]types.AttributeValue) ddb.Item { return fieldsFromSDK(it).Item() }
+
+func fieldsFromSDK(it map[string]types.AttributeValue) ddb.Fields {
 	fields := make(ddb.Fields, len(it))
 	for name, value := range it {
 		fields[ddb.Path(name)] = valueFromSDK(value)
 	}
-	return fields.Item()
+	return fields
 }
 
-func all(items []map[string]types.AttributeValue) []ddb.Item {
-	converted := make([]ddb.Item, len(items))
-	for i, it := range items {
-		converted[i] = FromSDK(it)
+// each converts them all.
+func each[From, To any](all []From, convert func(From) To) []To {
+	converted := make([]To, len(all))
+	for i, one := range all {
+		converted[i] = convert(one)
 	}
 	return converted
 }
@@ -39,17 +42,9 @@ func valueFromSDK(value types.AttributeValue) ddb.Value {
 	case *types.AttributeValueMemberBS:
 		return ddb.Blobs(v.Value...)
 	case *types.AttributeValueMemberL:
-		list := make([]ddb.Value, len(v.Value))
-		for i, element := range v.Value {
-			list[i] = valueFromSDK(element)
-		}
-		return ddb.ListOf(list...)
+		return ddb.ListOf(each(v.Value, valueFromSDK)...)
 	case *types.AttributeValueMemberM:
-		fields := make(ddb.Fields, len(v.Value))
-		for name, element := range v.Value {
-			fields[ddb.Path(name)] = valueFromSDK(element)
-		}
-		return ddb.MapOf(fields)
+		return ddb.MapOf(fieldsFromSDK(v.Value))
 	}
 	return ddb.Unreadable()
 }
@@ -59,14 +54,6 @@ func ToSDK(it ddb.Item) map[string]types.AttributeValue {
 	converted := make(attributes, it.Len())
 	for name, value := range it.All() {
 		converted[name] = valueToSDK(value)
-	}
-	return converted
-}
-
-func allToSDK(items []ddb.Item) []map[string]types.AttributeValue {
-	converted := make([]map[string]types.AttributeValue, len(items))
-	for i, it := range items {
-		converted[i] = ToSDK(it)
 	}
 	return converted
 }
@@ -85,11 +72,7 @@ func valueToSDK(v ddb.Value) types.AttributeValue {
 	case ddb.BinarySet:
 		return &types.AttributeValueMemberBS{Value: v.Members()}
 	case ddb.List:
-		list := make([]types.AttributeValue, len(v.Elements()))
-		for i, element := range v.Elements() {
-			list[i] = valueToSDK(element)
-		}
-		return &types.AttributeValueMemberL{Value: list}
+		return &types.AttributeValueMemberL{Value: each(v.Elements(), valueToSDK)}
 	case ddb.Map:
 		return &types.AttributeValueMemberM{Value: ToSDK(v.Fields())}
 	}

@@ -70,16 +70,12 @@ func onFailure(condition ddb.Cond) types.ReturnValuesOnConditionCheckFailure {
 	return types.ReturnValuesOnConditionCheckFailureAllOld
 }
 
-// wrote is the answer to a write; of a failed condition, the item that failed it.
-func wrote(there map[string]types.AttributeValue, capacity *types.ConsumedCapacity,
-	err error) (ddb.Answer, error) {
+// refused is the answer to a write that failed: of a failed condition, the item that failed it.
+func refused(err error) (ddb.Answer, error) {
 	if failed, is := errors.AsType[*types.ConditionalCheckFailedException](err); is {
 		return ddb.Answer{Item: FromSDK(failed.Item)}, nil
 	}
-	if err != nil {
-		return ddb.Answer{}, err
-	}
-	return ddb.Answer{Held: true, Item: FromSDK(there), Units: units(capacity, true)}, nil
+	return ddb.Answer{}, err
 }
 
 func (e *Engine) get(ctx context.Context, r ddb.Get) (ddb.Answer, error) {
@@ -102,9 +98,9 @@ func (e *Engine) put(ctx context.Context, r ddb.Put) (ddb.Answer, error) {
 		ReturnValuesOnConditionCheckFailure: onFailure(r.If), ReturnConsumedCapacity: e.capacity(),
 	})
 	if err != nil {
-		return wrote(nil, nil, err)
+		return refused(err)
 	}
-	return wrote(nil, out.ConsumedCapacity, nil)
+	return ddb.Answer{Held: true, Units: units(out.ConsumedCapacity, true)}, nil
 }
 
 func (e *Engine) update(ctx context.Context, r ddb.Update) (ddb.Answer, error) {
@@ -120,9 +116,10 @@ func (e *Engine) update(ctx context.Context, r ddb.Update) (ddb.Answer, error) {
 	}
 	out, err := e.client.UpdateItem(ctx, in)
 	if err != nil {
-		return wrote(nil, nil, err)
+		return refused(err)
 	}
-	return wrote(out.Attributes, out.ConsumedCapacity, nil)
+	return ddb.Answer{Held: true, Item: FromSDK(out.Attributes),
+		Units: units(out.ConsumedCapacity, true)}, nil
 }
 
 func (e *Engine) delete(ctx context.Context, r ddb.Delete) (ddb.Answer, error) {
@@ -134,9 +131,9 @@ func (e *Engine) delete(ctx context.Context, r ddb.Delete) (ddb.Answer, error) {
 		ReturnValuesOnConditionCheckFailure: onFailure(r.If), ReturnConsumedCapacity: e.capacity(),
 	})
 	if err != nil {
-		return wrote(nil, nil, err)
+		return refused(err)
 	}
-	return wrote(nil, out.ConsumedCapacity, nil)
+	return ddb.Answer{Held: true, Units: units(out.ConsumedCapacity, true)}, nil
 }
 
 // limit is the limit of a page; nil if absent.
@@ -171,7 +168,7 @@ func (e *Engine) query(ctx context.Context, r ddb.Query) (ddb.Answer, error) {
 	if err != nil {
 		return ddb.Answer{}, err
 	}
-	return ddb.Answer{Items: all(out.Items), Next: FromSDK(out.LastEvaluatedKey),
+	return ddb.Answer{Items: each(out.Items, FromSDK), Next: FromSDK(out.LastEvaluatedKey),
 		Units: units(out.ConsumedCapacity, false)}, nil
 }
 
@@ -192,13 +189,13 @@ func (e *Engine) scan(ctx context.Context, r ddb.Scan) (ddb.Answer, error) {
 	if err != nil {
 		return ddb.Answer{}, err
 	}
-	return ddb.Answer{Items: all(out.Items), Next: FromSDK(out.LastEvaluatedKey),
+	return ddb.Answer{Items: each(out.Items, FromSDK), Next: FromSDK(out.LastEvaluatedKey),
 		Units: units(out.ConsumedCapacity, false)}, nil
 }
 
 func (e *Engine) batchGet(ctx context.Context, r ddb.BatchGet) (ddb.Answer, error) {
 	var x expression
-	asked := types.KeysAndAttributes{ConsistentRead: &r.Strong, Keys: allToSDK(r.Keys),
+	asked := types.KeysAndAttributes{ConsistentRead: &r.Strong, Keys: each(r.Keys, ToSDK),
 		ProjectionExpression: x.projection(r.Only)}
 	asked.ExpressionAttributeNames = x.names
 	out, err := e.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
@@ -208,8 +205,8 @@ func (e *Engine) batchGet(ctx context.Context, r ddb.BatchGet) (ddb.Answer, erro
 	if err != nil {
 		return ddb.Answer{}, err
 	}
-	a := ddb.Answer{Items: all(out.Responses[r.Table.Name]),
-		Left: all(out.UnprocessedKeys[r.Table.Name].Keys)}
+	a := ddb.Answer{Items: each(out.Responses[r.Table.Name], FromSDK),
+		Left: each(out.UnprocessedKeys[r.Table.Name].Keys, FromSDK)}
 	for i := range out.ConsumedCapacity {
 		a.Units = a.Units.Plus(units(&out.ConsumedCapacity[i], false))
 	}
@@ -218,10 +215,10 @@ func (e *Engine) batchGet(ctx context.Context, r ddb.BatchGet) (ddb.Answer, erro
 
 func (e *Engine) batchWrite(ctx context.Context, r ddb.BatchWrite) (ddb.Answer, error) {
 	requests := make([]types.WriteRequest, 0, len(r.Puts)+len(r.Deletes))
-	for _, key := range allToSDK(r.Deletes) {
+	for _, key := range each(r.Deletes, ToSDK) {
 		requests = append(requests, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}})
 	}
-	for _, it := range allToSDK(r.Puts) {
+	for _, it := range each(r.Puts, ToSDK) {
 		requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
 	}
 	out, err := e.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{

@@ -83,6 +83,9 @@ func (x *expression) value(v ddb.Value) {
 	x.write(placeholder)
 }
 
+var functions = map[ddb.Operator]string{ddb.Exists: "attribute_exists",
+	ddb.Missing: "attribute_not_exists", ddb.Contains: "contains", ddb.BeginsWith: "begins_with"}
+
 var comparisons = map[ddb.Operator]string{
 	ddb.Equal: " = ", ddb.NotEqual: " <> ", ddb.Less: " < ", ddb.LessOrEqual: " <= ", ddb.Greater: " > ", ddb.GreaterOrEqual: " >= ",
 }
@@ -96,14 +99,8 @@ func (x *expression) cond(c ddb.Cond) {
 	case ddb.NotThis:
 		x.write("NOT ")
 		x.grouped(c.Conds[0])
-	case ddb.Exists:
-		x.call("attribute_exists", c)
-	case ddb.Missing:
-		x.call("attribute_not_exists", c)
-	case ddb.Contains:
-		x.call("contains", c)
-	case ddb.BeginsWith:
-		x.call("begins_with", c)
+	case ddb.Exists, ddb.Missing, ddb.Contains, ddb.BeginsWith:
+		x.call(functions[c.Operator], c.Path, c.Values...)
 	case ddb.In:
 		x.operand(c)
 		x.write(" IN (")
@@ -132,15 +129,13 @@ func (x *expression) operand(c ddb.Cond) {
 		x.path(c.Path)
 		return
 	}
-	x.write("size(")
-	x.path(c.Path)
-	x.write(")")
+	x.call("size", c.Path)
 }
 
-func (x *expression) call(function string, c ddb.Cond) {
+func (x *expression) call(function string, path ddb.Path, values ...ddb.Value) {
 	x.write(function, "(")
-	x.path(c.Path)
-	for _, v := range c.Values {
+	x.path(path)
+	for _, v := range values {
 		x.write(", ")
 		x.value(v)
 	}
@@ -208,29 +203,17 @@ func (x *expression) action(a ddb.Action) {
 	x.write(" = ")
 	switch a.Verb {
 	case ddb.SetIfMissing:
-		x.ifNotExists(a.Path, a.Value)
+		x.call("if_not_exists", a.Path, a.Value)
 		return
 	case ddb.Plus:
 		x.path(a.Path)
 		x.write(" + ")
 	case ddb.PlusFrom:
-		x.ifNotExists(a.Path, *a.From)
+		x.call("if_not_exists", a.Path, *a.From)
 		x.write(" + ")
 	case ddb.Append:
-		x.write("list_append(")
-		x.path(a.Path)
-		x.write(", ")
-		x.value(a.Value)
-		x.write(")")
+		x.call("list_append", a.Path, a.Value)
 		return
 	}
 	x.value(a.Value)
-}
-
-func (x *expression) ifNotExists(path ddb.Path, v ddb.Value) {
-	x.write("if_not_exists(")
-	x.path(path)
-	x.write(", ")
-	x.value(v)
-	x.write(")")
 }

@@ -117,14 +117,14 @@ func (m *Mapping) Message(e *Event) (cursor.Message, error) {
 		msg.Body, msg.ContentType = v.body()
 	}
 	for _, a := range m.attributes {
+		var value string
 		v, err := a.path.find(e)
-		if err != nil || v.kind == absent {
-			if err != nil {
-				return msg, invalid.Named("attributes."+a.name, err)
-			}
+		switch {
+		case err == nil && v.kind == absent:
 			continue
+		case err == nil:
+			value, err = v.name(false)
 		}
-		value, err := v.name(false)
 		if err != nil {
 			return msg, invalid.Named("attributes."+a.name, err)
 		}

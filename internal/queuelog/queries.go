@@ -17,27 +17,21 @@ type Query struct {
 	HeadsOnly bool
 }
 
-// ArrivalQuery asks for arrivals by their keys.
+// ArrivalQuery asks for arrivals by their keys; its other fields are as in a Query.
 type ArrivalQuery struct {
 	Queue string
 	// Keys are 1 to 100, no two alike.
-	Keys []sortkey.SortKey
-	// Strong asks for a strong read, at twice the price.
-	Strong bool
-	// HeadsOnly leaves out what is in the messages. The price is the same.
-	HeadsOnly bool
+	Keys              []sortkey.SortKey
+	Strong, HeadsOnly bool
 }
 
-// WaitingQuery asks for what is stored of a keyed queue under After < sort key <= UpTo.
+// WaitingQuery asks for what is stored of a keyed queue under After < sort key <= UpTo; its other
+// fields are as in a Query.
 type WaitingQuery struct {
-	Queue       string
-	After, UpTo sortkey.SortKey
-	// Limit is the most that is returned; 0 means as much as one request can read (1 MB).
-	Limit int
-	// Strong asks for a strong read, at twice the price.
-	Strong bool
-	// HeadsOnly leaves out what is in the messages. The price is the same.
-	HeadsOnly bool
+	Queue             string
+	After, UpTo       sortkey.SortKey
+	Limit             int
+	Strong, HeadsOnly bool
 }
 
 // Placing is entries that are to get the seqs behind the position of a keyed queue.

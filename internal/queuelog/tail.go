@@ -112,9 +112,8 @@ func (t Tail) All() iter.Seq[Entry] {
 // Len is how many entries there are.
 func (t Tail) Len() int {
 	n := 0
-	for t != "" {
-		n++
-		t = t[packedHead+int(binary.BigEndian.Uint16([]byte(t[:2]))):]
+	for ; t != ""; n++ {
+		_, t = t.cut()
 	}
 	return n
 }

@@ -48,7 +48,7 @@ func readKeyPart(raw []byte) (any, error) {
 	case raw[0] == '"':
 		return strictjson.Text(raw)
 	case json.Unmarshal(raw, &number) != nil:
-		return nil, invalid.New(invalid.Malformed, "", "must be a string or a number")
+		return nil, malformedKey("must be a string or a number")
 	}
 	return number, nil
 }
@@ -83,9 +83,9 @@ func (p keyPart) encode(to []byte, value any) ([]byte, error) {
 	text, isText := value.(string)
 	switch {
 	case !isText:
-		return nil, invalid.New(invalid.Malformed, "", "must be a string: a "+p.kind.name+" is one")
+		return nil, malformedKey("must be a string: a " + p.kind.name + " is one")
 	case !utf8.ValidString(text):
-		return nil, invalid.New(invalid.Malformed, "", "is not valid UTF-8")
+		return nil, malformedKey("is not valid UTF-8")
 	case p.kind.tag != tagRank:
 		code, err := p.kind.code(text)
 		if err != nil {
@@ -124,7 +124,7 @@ func decimalOf(value any) (decimal, error) {
 		}
 		return parseDecimal(strconv.FormatFloat(v, 'e', -1, 64))
 	}
-	return decimal{}, invalid.New(invalid.Malformed, "", "must be a number")
+	return decimal{}, malformedKey("must be a number")
 }
 
 // keyValue is a part of a key that was read from its stored form.

@@ -25,8 +25,8 @@ type keyKind struct {
 // keyKinds are all, but for ranks. An error may name the first that takes what another refuses.
 var keyKinds = []*keyKind{
 	{name: "number", tag: tagNumber, number: decimalOf},
-	{name: "time", tag: tagTime, number: secondsOf},
-	{name: "utc", tag: tagTime, number: utcSecondsOf},
+	{name: "time", tag: tagTime, number: secondsBy(parseTime)},
+	{name: "utc", tag: tagTime, number: secondsBy(parseUTC)},
 	{name: "lsn", tag: tagLSN, code: lsnCode, text: lsnText},
 	{name: "ulid", tag: tagULID, code: ulidCode, text: same},
 	{name: "semver", tag: tagSemver, code: semverCode, text: semverText},

@@ -53,7 +53,7 @@ func parseDecimal(text string) (decimal, error) {
 	}
 	m := numberForm.FindStringSubmatch(text)
 	if m == nil {
-		return decimal{}, invalid.New(invalid.Malformed, "", "must be a number, such as 17, -2.5 or 1e9")
+		return decimal{}, malformedKey("must be a number, such as 17, -2.5 or 1e9")
 	}
 	return normal(m[1] != "", m[2], m[3], m[4])
 }

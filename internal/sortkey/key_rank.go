@@ -53,7 +53,7 @@ func checkPattern(pattern string) error {
 	}
 	for _, c := range []byte(pattern) {
 		if c <= ' ' || c > '~' || strings.IndexByte(",|()", c) >= 0 {
-			return invalid.New(invalid.Malformed, "", "has a pattern in its rank that has other characters than printable ASCII without spaces, commas, | and parentheses")
+			return malformedKey("has a pattern in its rank that has other characters than printable ASCII without spaces, commas, | and parentheses")
 		}
 	}
 	return nil

@@ -33,13 +33,12 @@ var unixText = regexp.MustCompile(`^[1-9][0-9]{8,12}(\.[0-9]+)?$`)
 // many.
 const milliDigits = 13
 
-// secondsOf is the time that a value is, in Unix seconds with their fraction; utcSecondsOf also
-// where it has no zone.
-func secondsOf(value any) (decimal, error) { return secondsIn(value, parseTime) }
+// secondsBy is the time that a value is, in Unix seconds with their fraction; parse reads a text.
+func secondsBy(parse func(string) (time.Time, error)) func(value any) (decimal, error) {
+	return func(value any) (decimal, error) { return secondsOf(value, parse) }
+}
 
-func utcSecondsOf(value any) (decimal, error) { return secondsIn(value, parseUTC) }
-
-func secondsIn(value any, parse func(string) (time.Time, error)) (decimal, error) {
+func secondsOf(value any, parse func(string) (time.Time, error)) (decimal, error) {
 	switch v := value.(type) {
 	case time.Time:
 		return secondsOfTime(v)
@@ -158,8 +157,7 @@ func parseTime(text string) (time.Time, error) {
 		return t, checkTime(upper)
 	}
 	if _, err := time.Parse("2006-01-02T15:04:05", upper); err == nil {
-		return t, invalid.New(invalid.Malformed, "",
-			"has no time zone: a time ends in Z or an offset such as +02:00")
+		return t, malformedKey("has no time zone: a time ends in Z or an offset such as +02:00")
 	}
 	wrong, ok := errors.AsType[*time.ParseError](err)
 	if ok && strings.HasSuffix(wrong.Message, "out of range") {
@@ -206,5 +204,5 @@ func doesNotExist(why string) error {
 }
 
 func notRFC3339() error {
-	return invalid.New(invalid.Malformed, "", "must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds")
+	return malformedKey("must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds")
 }

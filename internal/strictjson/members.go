@@ -42,7 +42,7 @@ func Members(raw []byte) ([]Member, error) {
 		return nil, malformed("must be a JSON object")
 	}
 	var members []Member
-	var seen names
+	seen := map[string]bool{}
 	for part := range parts(raw) {
 		end := 1
 		for ; part[end] != '"'; end++ {
@@ -54,34 +54,13 @@ func Members(raw []byte) ([]Member, error) {
 		if err != nil {
 			return nil, malformed(fmt.Sprintf("has a member %s whose name %s", Shown(part[:end+1]), err))
 		}
-		if seen.has(name, members) {
+		if seen[name] {
 			return nil, invalid.New(invalid.Clash, "", fmt.Sprintf("has the member %q twice", name))
 		}
+		seen[name] = true
 		members = append(members, Member{name, trimmed(trimmed(part[end+1:])[1:])})
 	}
 	return members, nil
-}
-
-// names are those of many members; of few, it is nil.
-type names map[string]bool
-
-// fewMembers are so few that no map is needed to find one.
-const fewMembers = 16
-
-// has reports whether one of the members has a name, which is that of the next one.
-func (n *names) has(name string, members []Member) bool {
-	if len(members) < fewMembers {
-		return slices.ContainsFunc(members, func(m Member) bool { return m.Name == name })
-	}
-	if *n == nil {
-		*n = names{}
-		for _, m := range members {
-			(*n)[m.Name] = true
-		}
-	}
-	twice := (*n)[name]
-	(*n)[name] = true
-	return twice
 }
 
 // Elements reads an array's elements, each as it came, and makes no more than one beyond the most

@@ -82,7 +82,10 @@ func newField(t reflect.Type, tag reflect.StructTag) *field {
 	case f.text:
 		f.must = "a string"
 	case t.Kind() == reflect.Slice:
-		f.must, f.of = "a list"+f.elements(), newField(t.Elem(), reflect.StructTag(each))
+		f.must, f.of = "a list", newField(t.Elem(), reflect.StructTag(each))
+		if f.most < math.MaxInt64 {
+			f.must += fmt.Sprintf(" of %d to %d elements", f.least, f.most)
+		}
 	case t.Kind() == reflect.Map:
 		each += " like:" + strconv.Quote(example)
 		f.must, f.of, example = "an object", newField(t.Elem(), reflect.StructTag(each)), ""
@@ -127,13 +130,6 @@ func (f *field) number(what string, shown func(int64) string) string {
 		return what + " above 0"
 	}
 	return what + " from " + shown(f.least)
-}
-
-func (f *field) elements() string {
-	if f.most == math.MaxInt64 {
-		return ""
-	}
-	return fmt.Sprintf(" of %d to %d elements", f.least, f.most)
 }
 
 func listed(before string, names []string, word string) string {

@@ -1,12 +1,16 @@
 package strictjson
 
 import (
-	"bytes"
 	"encoding/json"
-	"strconv"
-	"unicode/utf16"
+	"regexp"
+	"strings"
 	"unicode/utf8"
 )
+
+// paired is a valid JSON string in which each surrogate has its other half: encoding/json reads one
+// without it, and what is no UTF-8, as U+FFFD.
+var paired = regexp.MustCompile(
+	`(?is)^(?:[^\\]|\\[^u]|\\u(?:[^d]...|d[0-7]..|d[89ab]..\\ud[c-f]..))*$`)
 
 // Text reads a JSON string. One that has no UTF-8 is refused: it would be taken for another string.
 func Text(raw json.RawMessage) (string, error) {
@@ -17,7 +21,14 @@ func Text(raw json.RawMessage) (string, error) {
 	if err := json.Unmarshal(raw, &text); err != nil || text == nil {
 		return "", malformed("must be a string")
 	}
-	return *text, wellFormed(raw)
+	switch {
+	case !utf8.Valid(raw):
+		return *text, malformed("is not valid UTF-8")
+	case strings.ContainsRune(*text, utf8.RuneError) && !paired.Match(raw):
+		return *text,
+			malformed("has a surrogate without its other half, so it is not valid UTF-8")
+	}
+	return *text, nil
 }
 
 // plainText is what is in a string of JSON without escapes, which needs no decoder.
@@ -32,42 +43,4 @@ func plainText(raw []byte) (inner []byte, plain bool) {
 		}
 	}
 	return raw[1:last], utf8.Valid(raw)
-}
-
-// wellFormed is an error for strings of JSON that have no UTF-8: encoding/json reads what is wrong
-// in them as U+FFFD. raw is anything that is valid JSON otherwise.
-func wellFormed(raw []byte) error {
-	if !utf8.Valid(raw) {
-		return malformed("is not valid UTF-8")
-	}
-	for i := bytes.IndexByte(raw, '\\'); i >= 0 && i < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		i++ // the escaped character
-		unit := escaped(raw[i:])
-		if !utf16.IsSurrogate(unit) {
-			continue
-		}
-		i += len("dc00") + 1
-		if i < len(raw) && raw[i] == '\\' &&
-			utf16.DecodeRune(unit, escaped(raw[i+1:])) != utf8.RuneError {
-			i += len("udc00")
-			continue
-		}
-		return malformed("has a surrogate without its other half, so it is not valid UTF-8")
-	}
-	return nil
-}
-
-// escaped is the code unit of an escape like u00e9, -1 where it is another one.
-func escaped(raw []byte) rune {
-	if len(raw) < len("u00e9") || raw[0] != 'u' {
-		return -1
-	}
-	unit, err := strconv.ParseUint(string(raw[1:5]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(unit)
 }

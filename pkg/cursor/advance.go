@@ -2,6 +2,8 @@ package cursor
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -41,11 +43,8 @@ func (p *progress) moved(from, to int64) {
 
 // advance moves the cursor as far as the messages that are known to be stored (own) and those found
 // behind them reach, and records the gap that stops it.
-//
-// Why no wake-up is lost: a writer stores, then looks at the cursor; a mover moves the cursor, then
-// looks at the messages. Both looks are strong, so one of the two sees the other.
 func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
-	highest := own.max()
+	highest := slices.Max(slices.Collect(maps.Keys(own)))
 	for {
 		if to := own.runEnd(p.cur.Position); to > p.cur.Position {
 			beyond, err := s.moveOn(ctx, to, p)

@@ -58,11 +58,15 @@ type LateMessage struct {
 	Dropped bool
 }
 
+// announcementID: the queue's length keeps any two queues' ids apart.
+func announcementID(kind AnnouncementKind, queue string, n int64) string {
+	return fmt.Sprintf("%s/%d/%s/%d", kind, len(queue), queue, n)
+}
+
 func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcement {
 	return Announcement{
-		Kind: kind,
-		// The queue's length keeps any two queues' ids apart.
-		ID:        fmt.Sprintf("%s/%d/%s/%d", kind, len(cur.Queue), cur.Queue, missing.From+1),
+		Kind:      kind,
+		ID:        announcementID(kind, cur.Queue, missing.From+1),
 		Queue:     cur.Queue,
 		Missing:   missing,
 		MaxParked: cur.MaxParked,
@@ -105,16 +109,8 @@ func (r *sweepRun) announceOpen(
 	return cur, err
 }
 
-// settle announces how the gap ended that was announced as open, once it is gone, and removes the
+// settled announces how the gap ended that was announced as open, once it is gone, and removes the
 // note.
-func (r *sweepRun) settle(ctx context.Context, cur Cursor) error {
-	if cur.Announced == noneAnnounced || cur.Announced > cur.Position {
-		return nil
-	}
-	_, err := r.settled(ctx, cur)
-	return err
-}
-
 func (r *sweepRun) settled(ctx context.Context, cur Cursor) (Cursor, error) {
 	if cur.Announced == noneAnnounced {
 		return cur, nil

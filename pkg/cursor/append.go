@@ -8,21 +8,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// inArrivalOrder and inNumbers are what queues of the other kinds are.
-const (
-	inArrivalOrder = "the queue is in arrival order, and gives the seqs itself"
-	inNumbers      = "the queue is numbered, and its producers give the seqs"
-)
-
 // is says what a queue of the kind is to who puts something else.
 func (k Kind) is() string {
-	switch k {
-	case KindArrival:
-		return inArrivalOrder
-	case KindKeyed:
-		return byKey
-	}
-	return inNumbers
+	return map[Kind]string{
+		KindNumbered: "the queue is numbered, and its producers give the seqs",
+		KindArrival:  "the queue is in arrival order, and gives the seqs itself",
+		KindKeyed:    "the queue is a keyed one, which sorts by keys",
+	}[k]
 }
 
 // takes says what the queue is, and what to do instead of a put of another kind.
@@ -39,19 +31,6 @@ func (k Kind) refusesArrivals() error {
 		return invalid.New(invalid.Missing, "key", "is missing: "+k.takes())
 	}
 	return invalidSeq(invalid.Missing, "is missing: "+k.takes())
-}
-
-// appendAll is steps 1 and 2 for arrivals of one queue in arrival order: each is stored once for
-// its id, as long as it is retained, and a repeat gets the seqs of the first. They get their seqs
-// in the order in which they are in the call, up to 25 in one request, but for those that were
-// stored before. Where one cannot be stored, those behind it have an Err too, and get no place
-// before its repeat.
-//
-// Requests, where nothing else happens: one write an arrival, and one for each 25 arrivals; two
-// more for each 24.
-func (s *Sorter) appendAll(ctx context.Context, arrivals []*incoming, cur Cursor) error {
-	s.storeAll(ctx, arrivals, cur)
-	return s.allocateAll(ctx, arrivals)
 }
 
 // keepOrder has those behind one that could not be stored get no place either: a repeat would give
@@ -72,7 +51,9 @@ func keepOrder(arrivals []*incoming) {
 // maxAllocations is how many places one request gives.
 const maxAllocations = 25
 
-// allocateAll is step 2: all that are stored get their places.
+// allocateAll is step 2: all that are stored get their places, in the order in which they are in
+// the call, but for those that were stored before. Where one could not be stored, those behind it
+// have an Err too, and get no place before its repeat.
 func (s *Sorter) allocateAll(ctx context.Context, arrivals []*incoming) error {
 	keepOrder(arrivals)
 	if err := s.keepBeforeAllocation(ctx, arrivals); err != nil {

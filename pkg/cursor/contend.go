@@ -2,10 +2,7 @@ package cursor
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
-
-	"github.com/streamsort/streamsort/internal/pause"
 )
 
 // Those who give places in a keyed queue at the same time compare the same position, and one of
@@ -28,8 +25,4 @@ func (s *Sorter) waitAfterLoss(ctx context.Context, losses int) error {
 		return nil
 	}
 	return s.pause(ctx, firstPause<<(losses-1))
-}
-
-func randomPause(ctx context.Context, most time.Duration) error {
-	return pause.For(ctx, rand.N(most))
 }

@@ -32,10 +32,6 @@ type Erasure struct {
 	Emptied time.Time `ddb:"emptied,omitzero"`
 }
 
-// settled reports whether an erased queue was erased so long ago that no writer is expected to be
-// late.
-func settled(c Cursor, now time.Time) bool { return now.Sub(c.Erasure.At) >= EraseGrace }
-
 // Erased reports whether the queue was erased.
 func (c Cursor) Erased() bool { return !c.Erasure.At.IsZero() }
 
@@ -122,12 +118,12 @@ func (s *Sorter) Queues(ctx context.Context, after string, limit int) (cursorPag
 // for each KB. Once nothing was left, the look is not strong, and one read unit: what came later is
 // found by the next day's.
 func (s inside) EraseMore(ctx context.Context, c Cursor,
-	others func(context.Context) (left bool, err error)) (Remains, error) {
+	others func(context.Context, Cursor) (left bool, err error)) (Remains, error) {
 	goOn := margin.Half(ctx)
 	var left bool
 	var failed error
 	if others != nil {
-		left, failed = others(ctx)
+		left, failed = others(ctx, c)
 	}
 	sure := c.Erasure.Emptied.IsZero()
 	messages, moreMessages, errMessages := s.eraseTable(ctx, s.store.messages, c.Queue, sure, goOn)

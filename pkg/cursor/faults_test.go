@@ -93,12 +93,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		}
 		return all
 	}
-	keyed := func(prefix string, n int) (all []cursor.Message) {
-		for i := range n {
-			all = append(all, keyedOf(fmt.Sprintf("%s%03d", prefix, i), "x"))
-		}
-		return all
-	}
+	keyed := func(prefix string, n int) []cursor.Message { return many(prefix+"%03d", n, "x") }
 	at := func(first, last int64) step { return puts(batch("", seqs(first, last)...)) }
 	nearly := puts(batch("", 1, 2)) // an order item's entries, but for one
 	for seq := int64(3); seq < queuelog.OrderItemEntries+1; seq++ {
@@ -120,7 +115,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 			return numbered(1, 3)(b)
 		}, func(b *bench) error { return check.Err(b.sorter.Steps().Heal(b.t.Context(), "q", 2)) }},
 		"skip": {steps(numbered(1, 4, 6), later(time.Minute)), func(b *bench) error {
-			_, _, err := b.sorter.Steps().SkipGap(b.t.Context(), "q", "why", time.Minute, 10)
+			_, _, err := b.sorter.Steps().SkipGap(b.t.Context(), "q", "why", time.Minute, 10, nil)
 			return err
 		}},
 		"sweep": {steps(numbered(1, 4), later(time.Minute)), sweeps},
@@ -305,7 +300,7 @@ func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
 	b.put(body(3))
 	b.now = b.now.Add(time.Minute)
 	b.announces("open", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2")
-	check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "lost", time.Minute, 100))
+	check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "lost", time.Minute, 100, nil))
 	b.announces("skipped", cursor.SweepOptions{}, "gap.skipped/1/q/1 0→2")
 }
 

@@ -119,12 +119,12 @@ func heals(last int64) step {
 	}
 }
 
-// overtaken has a process go on after others have appended.
-func overtaken(before, others int) step {
+// overtaken has a process go on after another has done something.
+func overtaken(first, then step) step {
 	return func(b *bench) error {
-		check.OK(b.t, calls(0, before, alone)(b))
+		check.OK(b.t, first(b))
 		slow := b.sorter
-		check.OK(b.t, steps(another, calls(before, others, alone))(b))
+		check.OK(b.t, steps(another, then)(b))
 		b.sorter = slow
 		return nil
 	}
@@ -137,6 +137,9 @@ func TestFigures(t *testing.T) {
 		writeUnits, readUnits float64
 	}
 	next := calls(200, 1, alone)
+	by := func(before, others int) step {
+		return overtaken(calls(0, before, alone), calls(before, others, alone))
+	}
 	late := each(0, 40, func(i int) step { return steps(in25s(1+25*i, 1, byTime), settled) })
 	oneByOne := func(n int) step {
 		return each(1, n, func(i int) step { return steps(calls(i, 1, byTime), settled) })
@@ -195,21 +198,15 @@ func TestFigures(t *testing.T) {
 			return puts(together(i, 100, scattered))
 		}), another), reads, figure{0, 3, 0, 16.5}},
 		// One that was overtaken by what two order items hold needs no search.
-		{"overtaken by 48", "", overtaken(1, 48), next, figure{2, 0, 2, 0}},
-		{"overtaken by 70 after 24", "", overtaken(24, 70), next, figure{2, 0, 2, 0}},
-		{"overtaken by 70 after 23", "", overtaken(23, 70), next, figure{3, 1, 3, 1}},
-		{"overtaken by 72 after 24", "", overtaken(24, 72), next, figure{3, 1, 3, 1}},
+		{"overtaken by 48", "", by(1, 48), next, figure{2, 0, 2, 0}},
+		{"overtaken by 70 after 24", "", by(24, 70), next, figure{2, 0, 2, 0}},
+		{"overtaken by 70 after 23", "", by(23, 70), next, figure{3, 1, 3, 1}},
+		{"overtaken by 72 after 24", "", by(24, 72), next, figure{3, 1, 3, 1}},
 
 		{"at a seq, one", "", at(1, 1), at(2, 2), figure{2, 0, 2, 0}},
 		{"at a seq, 100", "", at(1, 1), at(2, 101), figure{2, 0, 2, 0}},
 		{"at a seq, cold", "", steps(at(1, 1), another), at(2, 101), figure{2, 1, 2, 0.5}},
-		{"at a seq, overtaken", "", func(b *bench) error {
-			check.OK(t, at(1, 1)(b))
-			slow := b.sorter
-			check.OK(t, steps(another, at(2, 2))(b))
-			b.sorter = slow
-			return nil
-		}, at(3, 102), figure{2, 1, 2, 1}},
+		{"at a seq, overtaken", "", overtaken(at(1, 1), at(2, 2)), at(3, 102), figure{2, 1, 2, 1}},
 		{"at a seq, fills an order item", "", nearly, at(24, 123), figure{4, 0, 4, 0}},
 		{"at a seq, a repeat", "", steps(nearly, at(24, 123)), at(1, 6), figure{0, 3, 0, 8}},
 		{"at a seq, ahead", "", at(1, 1), at(3, 3), figure{0, 1, 0, 1}},

@@ -30,11 +30,6 @@ func fingerprintOf(e queuelog.Entry) fingerprints {
 // len is how many entries they are of.
 func (p fingerprints) len() int { return len(p) / fingerprintSize }
 
-// mayHave is false where an entry is sure not to be among them.
-func (p fingerprints) mayHave(e queuelog.Entry) bool {
-	return strings.Contains(string(p), string(fingerprintOf(e)))
-}
-
 // trimmed is the cursor without the first n entries of its tail, of which it has the fingerprints
 // then, in arrival order.
 func (c Cursor) trimmed(n int) Cursor {
@@ -76,5 +71,6 @@ func (c Cursor) checkFingerprints() error {
 // without reports whether an entry that has no place up to a seq is sure to have none before the
 // tail.
 func (c Cursor) without(e queuelog.Entry, seen int64) bool {
-	return c.TailFrom <= seen || !keyed(c) && c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)
+	return c.TailFrom <= seen || !keyed(c) && c.FingerprintsFrom <= seen &&
+		!strings.Contains(string(c.Fingerprints), string(fingerprintOf(e)))
 }

@@ -19,10 +19,6 @@ type oneGap struct {
 	Since time.Time
 }
 
-// olderThan reports whether a gap counts since a time at the latest. Where that of the message
-// behind it is unknown, it waits until the position comes to it.
-func (g oneGap) olderThan(at time.Time) bool { return !g.Since.IsZero() && !g.Since.After(at) }
-
 // gapSince returns since when the gap counts that stops the queue.
 func (c Cursor) gapSince(behind Message) time.Time {
 	if at := behind.EnqueuedAt; !at.IsZero() && at.Before(c.MovedAt) {
@@ -76,15 +72,13 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, er
 		if err != nil {
 			return gapList{}, err
 		}
-		for _, m := range page.Messages {
-			if m.Seq > last+1 {
-				if len(list.Gaps) == limit {
-					list.More = true
-					return list, nil
-				}
-				list.Gaps = append(list.Gaps, cur.gapsAmong(last, []Message{m})...)
-			}
-			last = m.Seq
+		list.Gaps = append(list.Gaps, cur.gapsAmong(last, page.Messages)...)
+		if len(list.Gaps) > limit {
+			list.Gaps, list.More = list.Gaps[:limit], true
+			return list, nil
+		}
+		if n := len(page.Messages); n > 0 {
+			last = page.Messages[n-1].Seq
 		}
 		more = page.More
 		size *= 2
@@ -105,15 +99,10 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, er
 // and one that arrives later gets Late. Lost response of a tombstone: the repeat finds it there.
 // Another did it first: the same. We die right after: the next call goes on with what is missing,
 // which is as old as the gap was.
+//
+// It goes on for as long as goOn, unless that is nil, returns true, which it asks before each 1,000
+// tombstones, and schedules the wake-up of the gap that it leaves open.
 func (s inside) SkipGap(
-	ctx context.Context, queue, reason string, age time.Duration, limit int,
-) ([]Range, Advance, error) {
-	return s.skipGaps(ctx, queue, reason, age, limit, func() bool { return true })
-}
-
-// skipGaps is SkipGap for as long as goOn returns true: it is asked before each 1,000 tombstones.
-// It schedules the wake-up of the gap that it leaves open.
-func (s *Sorter) skipGaps(
 	ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool,
 ) ([]Range, Advance, error) {
 	var skipped, moved progress
@@ -150,9 +139,12 @@ func (s *Sorter) giveUp(
 	ctx context.Context, cur Cursor, reason string, gaps []oneGap, age time.Duration, limit int,
 	goOn func() bool, skipped *progress,
 ) (tried int, err error) {
-	for until := s.now().Add(-age); tried < limit && goOn(); {
+	until := s.now().Add(-age)
+	// Where it is unknown since when a gap counts, it waits until the position comes to it.
+	old := func(g oneGap) bool { return !g.Since.IsZero() && !g.Since.After(until) }
+	for tried < limit && (goOn == nil || goOn()) {
 		var batch []oneGap // of one seq each
-		for len(gaps) > 0 && gaps[0].olderThan(until) && len(batch) < min(limit-tried, maxBatchSize) {
+		for len(gaps) > 0 && old(gaps[0]) && len(batch) < min(limit-tried, maxBatchSize) {
 			first := gaps[0].Missing.From
 			batch = append(batch, oneGap{Range{first, first + 1}, gaps[0].Since})
 			if gaps[0].Missing.From++; gaps[0].Missing.From == gaps[0].Missing.To {

@@ -212,11 +212,11 @@ func TestASkipKeepsTheGapsAge(t *testing.T) {
 			}
 		}
 		cut := b.process(cursor.Options{ForEach: inAnyOrder})
-		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
+		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100, nil)
 		check.Get(b.sorter.Steps().Recheck(t.Context(), "q"))
 		b.engine = b.tables
 		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q",
-			"old", time.Minute, 100)
+			"old", time.Minute, 100, nil)
 		check.That(t, err == nil && b.status().Position == 6,
 			"after %d requests: position %d, %v: want all skipped", requests, b.status().Position,
 			err)
@@ -365,52 +365,47 @@ func TestSkipOfAQueueInArrivalOrder(t *testing.T) {
 
 // alarmed is a sorter that notes which wake-ups it scheduled, by the minutes after its start.
 type alarmed struct {
-	*testing.T
-	*cursor.Sorter
-	meter      *ddbtest.Meter
-	begin, now time.Time
-	scheduled  []string
-	announced  []cursor.AnnouncementKind
+	*bench
+	meter     *ddbtest.Meter
+	begin     time.Time
+	scheduled []string
+	announced []cursor.AnnouncementKind
 }
 
 func newAlarmed(t *testing.T, policy cursor.Policy, after time.Duration) *alarmed {
 	t.Helper()
-	begin := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(cursor.Names{}.Tables()...)),
-		begin: begin, now: begin}
-	store := check.Get(cursor.NewStore(a.meter, cursor.Names{}))
+	b := newBench(t, nil)
+	a := &alarmed{bench: b, meter: ddbtest.NewMeter(b.tables), begin: b.now}
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = policy, after
-	a.Sorter = check.Get(cursor.New(store, &cursor.Options{
-		Defaults: &defaults, ForEach: fanout.OneByOne, Now: func() time.Time { return a.now },
-		WakeUp: func(queue string, due time.Time) {
-			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", queue, due.Sub(a.begin)))
-		},
-	}))
+	b.engine = a.meter
+	b.sorter = b.process(cursor.Options{Defaults: &defaults, WakeUp: func(q string, due time.Time) {
+		a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", q, due.Sub(a.begin)))
+	}})
 	return a
 }
 
 func (a *alarmed) put(seqs ...int64) {
-	a.Helper()
+	a.t.Helper()
 	for _, seq := range seqs {
-		check.OK(a.T, a.Put(a.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("b")})[0].Err)
+		a.bench.put(body(seq))
 	}
 }
 
 // tells checks of which wake-ups it scheduled since the last call.
 func (a *alarmed) tells(want ...string) {
-	a.Helper()
+	a.t.Helper()
 	if !slices.Equal(a.scheduled, want) {
-		a.Errorf("scheduled %q, want %q", a.scheduled, want)
+		a.t.Errorf("scheduled %q, want %q", a.scheduled, want)
 	}
 	a.scheduled = nil
 }
 
 // wake wakes the queue up, and checks when it is due then, and what was requested.
 func (a *alarmed) wake(skipped int, due string, reads, writes int) {
-	a.Helper()
+	a.t.Helper()
 	a.meter.Take()
-	report, next, err := a.Wake(a.Context(), "q",
+	report, next, err := a.sorter.Wake(a.t.Context(), "q",
 		cursor.SweepOptions{Announce: func(_ context.Context, n cursor.Announcement) error {
 			a.announced = append(a.announced, n.Kind)
 			return nil
@@ -422,7 +417,7 @@ func (a *alarmed) wake(skipped int, due string, reads, writes int) {
 	}
 	if err != nil || report.Skipped != skipped || at != due || cost.Reads != reads ||
 		cost.Writes != writes {
-		a.Errorf("%+v, due %q, %v, %d reads and %d writes; want %d skipped, due %q, %d and %d", report,
+		a.t.Errorf("%+v, due %q, %v, %d reads and %d writes; want %d skipped, due %q, %d and %d", report,
 			at, err, cost.Reads, cost.Writes, skipped, due, reads, writes)
 	}
 }
@@ -459,7 +454,7 @@ func TestWakeUpsOfGapsByPolicy(t *testing.T) {
 	a.now = a.begin.Add(time.Hour)
 	a.wake(0, "", 1, 0)
 	alert := cursor.PolicyAlert
-	check.Get(a.Configure(t.Context(), "q", cursor.Change{Policy: &alert}))
+	check.Get(a.sorter.Configure(t.Context(), "q", cursor.Change{Policy: &alert}))
 	a.tells("q 1s") // long due
 	a.wake(0, "", 4, 1)
 	want := []cursor.AnnouncementKind{cursor.GapOpened}
@@ -474,7 +469,7 @@ func TestWakeUpsFarAhead(t *testing.T) {
 	a.tells()
 	sweep := func() {
 		t.Helper()
-		check.Get(a.Sweep(t.Context(), cursor.SweepOptions{}))
+		check.Get(a.sorter.Sweep(t.Context(), cursor.SweepOptions{}))
 	}
 	sweep()
 	a.tells()
@@ -484,7 +479,7 @@ func TestWakeUpsFarAhead(t *testing.T) {
 	near := newAlarmed(t, cursor.PolicySkip, time.Hour)
 	near.put(2)
 	near.tells("q 1h0m0s")
-	check.Get(near.Sweep(t.Context(), cursor.SweepOptions{}))
+	check.Get(near.sorter.Sweep(t.Context(), cursor.SweepOptions{}))
 	near.tells()
 }
 
@@ -492,9 +487,9 @@ func TestWakeUpsFarAhead(t *testing.T) {
 func TestWakeUpOfAnErasedQueue(t *testing.T) {
 	a := newAlarmed(t, cursor.PolicySkip, time.Second)
 	a.put(2)
-	check.Get(a.Erase(t.Context(), "q", "op"))
+	check.Get(a.sorter.Erase(t.Context(), "q", "op"))
 	a.now = a.now.Add(time.Minute)
 	a.wake(0, "", 1, 0)
-	_, _, err := a.Wake(t.Context(), "", cursor.SweepOptions{})
+	_, _, err := a.sorter.Wake(t.Context(), "", cursor.SweepOptions{})
 	check.That(t, err != nil, "a queue without a name is no error")
 }

@@ -193,22 +193,17 @@ func announced(seq int64) ddb.Value {
 	return ddb.Int(seq)
 }
 
-// decodeStub takes the cursor of a queue that was erased.
-func decodeStub(it ddb.Item, names Names) (Cursor, error) {
-	e, d := stubs.Read(it)
-	return cursorItems.Checked(&Cursor{
-		Queue: d.Text(names.queueKey()), Settings: Settings{First: d.Number(attrFirst)},
-		Announced: noneAnnounced, Erasure: *e,
-	}, d)
-}
-
 // decodeCursor takes an item or a stream image; the zero Cursor for none.
 func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 	if !it.Exists() {
 		return Cursor{}, nil
 	}
 	if it.Has(attrErased) {
-		return decodeStub(it, names)
+		e, d := stubs.Read(it)
+		return cursorItems.Checked(&Cursor{
+			Queue: d.Text(names.queueKey()), Settings: Settings{First: d.Number(attrFirst)},
+			Announced: noneAnnounced, Erasure: *e,
+		}, d)
 	}
 	c, d := cursorItems.Read(it)
 	c.Queue, c.Announced = d.Text(names.queueKey()), d.NumberOr(attrAnnounced, noneAnnounced)

@@ -110,7 +110,7 @@ func encodeArrival(a Arrival, names Names) ddb.Item {
 func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 	m, d := messageItems.Read(it)
 	a := Arrival{
-		Queue: d.Text(names.queueKey()), ID: m.ID, Seen: d.Number(attrSeen), Prev: d.TextOr(attrPrev, ""),
+		Queue: d.Text(names.queueKey()), ID: m.ID, Seen: d.Number(attrSeen), Prev: d.TextOr(attrPrev),
 		EnqueuedAt: m.EnqueuedAt, ExpiresOn: m.ExpiresOn, Digest: m.Digest, Op: m.Op,
 	}
 	if d.NumberOr(attrVersion, 0) == layoutKeyed {
@@ -129,7 +129,7 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 		a.Messages = make([]Message, count)
 	case count == 1:
 		a.Messages = []Message{{
-			ID: d.TextOr(attrMessageID, ""), Body: m.Body, ContentType: m.ContentType,
+			ID: d.TextOr(attrMessageID), Body: m.Body, ContentType: m.ContentType,
 			Attributes: m.Attributes, Trace: readTrace(d),
 		}}
 	default:

@@ -11,7 +11,6 @@ import (
 // on in it.
 type keepRun struct {
 	*round
-	only      cursorFilter
 	sorter    *Sorter
 	delivered func(context.Context, string) (int64, bool, error)
 	note      func(SweepReport, error)
@@ -28,10 +27,8 @@ func (s *Sorter) keepRound(ctx context.Context, walk walking,
 	if err != nil || !due {
 		return Round{}, in("keeping", err)
 	}
-	run := keepRun{round: r, only: walk.Only(r.progress), sorter: s, delivered: delivered, note: note}
-	errs := make([]error, walk.Segments)
-	s.forEach(walk.Segments, func(segment int) { errs[segment] = run.segment(ctx, segment) })
-	is, err := r.end(ctx, errs)
+	run := keepRun{round: r, sorter: s, delivered: delivered, note: note}
+	is, err := r.run(ctx, run.segment)
 	return is, in("keeping", err)
 }
 

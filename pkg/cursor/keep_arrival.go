@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -54,29 +55,23 @@ func (k *keeping) keep(ctx context.Context, part orderPart,
 // those that are not there, in their order.
 func (k *keeping) keepAll(ctx context.Context, places []place,
 	found map[queuelog.Entry]Arrival) (missing []place, err error) {
-	there := make([]bool, len(places))
-	errs := make([]error, len(places))
-	var due []int
+	all := make([]*incoming, len(places))
 	for i, p := range places {
-		var a Arrival
-		if a, there[i] = found[p.Entry]; there[i] && k.sorter.expiresSoon(a.ExpiresOn) {
-			due = append(due, i)
+		all[i] = &incoming{Arrival: found[p.Entry]}
+	}
+	pushed := 0
+	for i, err := range k.sorter.keepStored(ctx, all) {
+		if err != nil && !errors.Is(err, ErrExpired) {
+			return nil, err
+		}
+		if k.sorter.expiresSoon(all[i].ExpiresOn) {
+			pushed++
+		}
+		if _, there := found[places[i].Entry]; !there || err != nil {
+			missing = append(missing, places[i])
 		}
 	}
-	k.sorter.forEach(len(due), func(n int) {
-		i := due[n]
-		there[i], errs[i] = k.sorter.store.KeepArrival(ctx, k.queue, places[i].Key,
-			found[places[i].Entry].Seen, k.sorter.expiry())
-	})
-	for i, p := range places {
-		if errs[i] != nil {
-			return nil, errs[i]
-		}
-		if !there[i] {
-			missing = append(missing, p)
-		}
-	}
-	k.pushed += len(due)
+	k.pushed += pushed
 	return missing, nil
 }
 

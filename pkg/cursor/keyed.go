@@ -12,12 +12,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// byKey is what a keyed queue is; noKey says what is wrong with a call for such a queue.
-const (
-	byKey = "the queue is a keyed one, which sorts by keys"
-	noKey = "it is not a keyed queue"
-)
-
 // putLog puts messages without seqs, all of one queue. They are stored; those of a keyed queue that
 // are late, and all in arrival order, get their places.
 func (s *Sorter) putLog(ctx context.Context, messages []Message, p *part, results []Result) {
@@ -39,7 +33,8 @@ func (s *Sorter) putLog(ctx context.Context, messages []Message, p *part, result
 			err = cur.Settings.Kind.refusesArrivals()
 		}
 		if err == nil {
-			err = s.appendAll(ctx, all, cur)
+			s.storeAll(ctx, all, cur)
+			err = s.allocateAll(ctx, all)
 		}
 	}
 	for _, i := range p.places {

@@ -34,15 +34,20 @@ func (b *bench) counted() map[string]int {
 	return items
 }
 
+// many are messages under the keys that a format makes of the numbers from 0 on.
+func many(format string, n int, id string) []cursor.Message {
+	all := make([]cursor.Message, n)
+	for i := range all {
+		all[i] = keyedOf(fmt.Sprintf(format, i), id)
+	}
+	return all
+}
+
 // TestARepeatDoesNotHaveALateOneSearchTheWholeLog: each reads what was placed while it waited.
 func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 	for i := range 80 {
-		var group []cursor.Message
-		for n := range queuelog.OrderItemEntries {
-			group = append(group, keyedOf(fmt.Sprintf("b%02d%02d", i, n), "x"))
-		}
-		b.putKeyed(group...)
+		b.putKeyed(many(fmt.Sprintf("b%02d%%02d", i), queuelog.OrderItemEntries, "x")...)
 		b.settle(sortkey.EverySortKey)
 	}
 	items := b.counted()
@@ -81,9 +86,8 @@ func TestManyThatWait(t *testing.T) {
 	b.putKeyed(keyedOf("z", "1"))
 	b.later(4 * time.Second)
 	const n = 10_000
-	var all []cursor.Message
-	for i := range n {
-		all = append(all, keyedOf(fmt.Sprintf("k%05d", i), ""))
+	all := many("k%05d", n, "")
+	for i := range all {
 		all[i].ID = "x"
 	}
 	b.putKeyed(all...)
@@ -102,11 +106,7 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 		b.putKeyed(keyedOf("z", "1"))
 		b.settle(sortkey.EverySortKey)
-		var late []cursor.Message
-		for i := range 100 {
-			late = append(late, keyedOf(fmt.Sprintf("m%04d", i), "1"))
-		}
-		b.putKeyed(late...)
+		b.putKeyed(many("m%04d", 100, "1")...)
 		// Pages of ten, a second each, and time for five of them.
 		next := b.engine
 		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
@@ -147,13 +147,7 @@ func TestTheTimeIsUpBehindEachRequest(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 		b.putKeyed(keyedOf("y", "1"))
 		b.settle(sortkey.EverySortKey)
-		var all []cursor.Message
-		for i := range late {
-			all = append(all, keyedOf(fmt.Sprintf("m%04d", i), "1"))
-		}
-		for i := range ahead {
-			all = append(all, keyedOf(fmt.Sprintf("z%04d", i), "1"))
-		}
+		all := append(many("m%04d", late, "1"), many("z%04d", ahead, "1")...)
 		next, n := b.engine, 0
 		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if r.Name() == "give places" {
@@ -218,14 +212,7 @@ func TestAMessageThatHasSeenAMoveOfAnother(t *testing.T) {
 // most, however many wait.
 func TestLongWindowsAreReadByBounds(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = time.Minute }))
-	read := 0
-	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		a, err := b.tables.Do(ctx, r)
-		if q, ok := r.(ddb.Query); ok && q.Name() == "query waiting" {
-			read += len(a.Items)
-		}
-		return a, err
-	})
+	items := b.counted()
 	settler := b.process(cursor.Options{})
 	const seconds, each = 150, 100
 	type wakeUp struct {
@@ -267,7 +254,7 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 		b.later(time.Second)
 		wake()
 	}
-	per := float64(read) / (seconds * each)
+	per := float64(items["query waiting"]) / (seconds * each)
 	t.Logf("each message is read %.2f times", per)
 	check.That(t, placed == seconds*each && per <= 3,
 		"%d placed, want %d; each is read %.2f times, want 3 at most", placed, seconds*each, per)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -215,12 +216,6 @@ const reserved = "endpoints "
 // digest is the message's Digest. Each part is length-prefixed, so that no two different messages
 // feed the hash the same bytes.
 func (m *Message) digest() []byte {
-	names := make([]string, 0, len(m.Attributes))
-	for name := range m.Attributes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-
 	hash := sha256.New()
 	part := func(bytes []byte) {
 		var size [8]byte
@@ -231,7 +226,7 @@ func (m *Message) digest() []byte {
 	part([]byte(m.ID))
 	part([]byte(m.contentType()))
 	part(m.Body)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
 		part([]byte(name))
 		part([]byte(m.Attributes[name]))
 	}

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -89,11 +90,9 @@ func (n Names) Validate() error {
 		if len(key.name) > 255 {
 			return invalid.New(invalid.TooLarge, key.field, "is longer than 255 bytes")
 		}
-		for _, taken := range fixedAttributes {
-			if ddb.Path(key.name) == taken {
-				return invalid.New(invalid.Misplaced, key.field,
-					"must not be "+string(taken)+": another attribute has that name")
-			}
+		if slices.Contains(fixedAttributes, ddb.Path(key.name)) {
+			return invalid.New(invalid.Misplaced, key.field,
+				"must not be "+key.name+": another attribute has that name")
 		}
 	}
 	if n.QueueKey == n.SeqKey {

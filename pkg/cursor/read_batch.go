@@ -49,12 +49,21 @@ func (s inside) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after
 // readBatch is ReadBatchAt where a cursor of the queue is at hand, or the zero Cursor.
 func (s *Sorter) readBatch(ctx context.Context, cur Cursor, queue string, after, upTo int64,
 	bounds ...Bound) (Batch, error) {
-	batch, full := Batch{Queue: queue, From: after, To: after}, counter(bounds)
+	batch, totals := Batch{Queue: queue, From: after, To: after}, make([]int, len(bounds))
 	for m, err := range s.readFrom(ctx, cur, queue, after, upTo) {
 		if err != nil {
 			return batch, fmt.Errorf("read queue %q: %w", queue, err)
 		}
-		if full(m) && batch.To > after {
+		full := false
+		for i, b := range bounds {
+			size := len(m.Body)
+			if b.Of != nil {
+				size = b.Of(m)
+			}
+			totals[i] += size
+			full = full || totals[i] > b.Bytes
+		}
+		if full && batch.To > after {
 			break
 		}
 		batch.To = m.Seq
@@ -65,20 +74,4 @@ func (s *Sorter) readBatch(ctx context.Context, cur Cursor, queue string, after,
 		batch.Messages = append(batch.Messages, m)
 	}
 	return batch, nil
-}
-
-// counter counts messages, and reports whether one is the first beyond a bound.
-func counter(bounds []Bound) func(Message) bool {
-	totals := make([]int, len(bounds))
-	return func(m Message) (full bool) {
-		for i, b := range bounds {
-			if b.Of == nil {
-				totals[i] += len(m.Body)
-			} else {
-				totals[i] += b.Of(m)
-			}
-			full = full || totals[i] > b.Bytes
-		}
-		return full
-	}
 }

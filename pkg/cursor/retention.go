@@ -156,14 +156,6 @@ func (s inside) Oldest(ctx context.Context, queue string) (head Message, found b
 	return page.Messages[0], true, nil
 }
 
-func seqsOf(messages []Message) []int64 {
-	seqs := make([]int64, len(messages))
-	for i, m := range messages {
-		seqs[i] = m.Seq
-	}
-	return seqs
-}
-
 // Notify wakes up the readers of the cursors' stream: a record of an advance over nothing. 1 write.
 func (s *Sorter) Notify(ctx context.Context, queue string) error {
 	return s.store.Notify(ctx, queue, s.now())
@@ -203,7 +195,11 @@ func (s inside) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit 
 		if err != nil {
 			return deleted, err
 		}
-		n, err := s.deleteMessages(ctx, queue, seqsOf(page.Messages))
+		var seqs []int64
+		for _, m := range page.Messages {
+			seqs = append(seqs, m.Seq)
+		}
+		n, err := s.deleteMessages(ctx, queue, seqs)
 		if deleted += n; err != nil || n == 0 || !page.More {
 			return deleted, err
 		}

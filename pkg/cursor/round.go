@@ -31,6 +31,9 @@ type round struct {
 	forEach func(n int, do func(i int))
 	now     func() time.Time
 
+	// only says which cursors the round visits.
+	only cursorFilter
+
 	mu       sync.Mutex
 	progress roundProgress
 	// saved is when the progress was stored last, or read.
@@ -43,6 +46,11 @@ type round struct {
 // round goes on with the round of a walk that is under way, or begins one where it is due. Where
 // the number of segments has changed, the places do not fit: it then looks at all again.
 func (s *Sorter) round(ctx context.Context, walk walking) (r *round, due bool, err error) {
+	defer func() {
+		if due && walk.Only != nil {
+			r.only = walk.Only(r.progress)
+		}
+	}()
 	last, err := s.store.SweepProgress(ctx, walk.Name)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", walk.Name, err)
@@ -68,6 +76,15 @@ func (s *Sorter) round(ctx context.Context, walk walking) (r *round, due bool, e
 		r.progress.Left[segment] = roundPlace{}
 	}
 	return r, true, nil
+}
+
+// run does something in each segment, notes where that stopped, and says where the round is. The
+// error joins those of the segments.
+func (r *round) run(ctx context.Context,
+	do func(ctx context.Context, segment int) error) (Round, error) {
+	errs := make([]error, r.progress.Segments)
+	r.forEach(len(errs), func(segment int) { errs[segment] = do(ctx, segment) })
+	return r.end(ctx, errs)
 }
 
 // place is how far the round is in a segment; left is false where it has ended there.
@@ -133,8 +150,6 @@ func (r *round) save(ctx context.Context) error {
 	return nil
 }
 
-// end notes where the run stopped, and says where the round is. The error joins those of the
-// segments.
 func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

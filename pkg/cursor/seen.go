@@ -44,10 +44,15 @@ func newSeenCursors(now func() time.Time) *seenCursors {
 
 // get returns the queue's cursor where it is remembered and young enough.
 func (m *seenCursors) get(queue string) (Cursor, bool) {
+	return m.young(queue, func(seenCursor) time.Duration { return memoAge })
+}
+
+// young returns the queue's cursor where it is no older than that.
+func (m *seenCursors) young(queue string, most func(seenCursor) time.Duration) (Cursor, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found, ok := m.lru.Get(queue)
-	if !ok || m.now().Sub(found.read) > memoAge {
+	if !ok || m.now().Sub(found.read) > most(found) {
 		return Cursor{}, false
 	}
 	return found.cursor, true
@@ -58,23 +63,15 @@ func (m *seenCursors) get(queue string) (Cursor, bool) {
 const appendAge = 10 * time.Second
 
 func (m *seenCursors) getToAppend(queue string) (Cursor, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	found, ok := m.lru.Get(queue)
-	if !ok {
-		return Cursor{}, false
-	}
-	now, age := m.now(), appendAge
-	switch {
-	case found.cursor.Settings.Kind == KindNumbered:
-		age = memoAge // the kind is all that matters, and never changes
-	case now.Sub(found.crowded) <= memoAge:
-		age = crowdedAge
-	}
-	if now.Sub(found.read) > age {
-		return Cursor{}, false
-	}
-	return found.cursor, true
+	return m.young(queue, func(found seenCursor) time.Duration {
+		switch {
+		case numbered(found.cursor):
+			return memoAge // the kind is all that matters, and never changes
+		case m.now().Sub(found.crowded) <= memoAge:
+			return crowdedAge
+		}
+		return appendAge
+	})
 }
 
 // crowdedAge is appendAge for a queue to which many others append.

@@ -48,12 +48,3 @@ func (s seqSet) runEnd(position int64) int64 {
 	}
 	return position
 }
-
-// max is the highest seq of the set, NoSeq where it is empty.
-func (s seqSet) max() int64 {
-	highest := NoSeq
-	for seq := range s {
-		highest = max(highest, seq)
-	}
-	return highest
-}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,10 +188,9 @@ func (c Change) checkAhead(s Settings) error {
 
 // checkUnkeyed reports a setting that only keyed queues have.
 func (c Change) checkUnkeyed() error {
-	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil,
-		"late": c.Late != nil, "clockAhead": c.ClockAhead != nil} {
-		if given {
-			return invalid.New(invalid.Misplaced, name,
+	for _, one := range settings {
+		if one.keyed && one.given(c) {
+			return invalid.New(invalid.Misplaced, one.name,
 				"must not be given: only queues of the kind keyed have it: leave it out")
 		}
 	}
@@ -227,37 +228,28 @@ func (c Change) validate() error {
 	if c.First != nil && *c.First < 0 {
 		return outOfBounds("first", invalid.OutOfRange, *c.First, firstBounds)
 	}
-	if c.Policy != nil {
-		switch *c.Policy {
-		case PolicyWait, PolicySkip, PolicyAlert:
-		default:
-			return outOfBounds("policy", invalid.Unknown, string(*c.Policy), "wait, skip or alert")
-		}
+	var kind error
+	if c.Kind != nil {
+		_, kind = parseKind(c.Kind.String())
 	}
-	if err := cmp.Or(
+	return cmp.Or(
+		checkOne("policy", c.Policy, "wait, skip or alert", PolicyWait, PolicySkip, PolicyAlert),
 		checkGiven("gapAfter", c.GapAfter, MinGapAfter, MaxGapAfter),
 		checkGiven("maxAhead", c.MaxAhead, minMaxAhead, MaxMaxAhead),
 		checkGiven("settle", c.Settle, 0, MaxSettle),
 		checkGiven("clockAhead", c.ClockAhead, minKeyAhead, maxKeyAhead),
-	); err != nil {
-		return err
+		checkOne("mode", c.Mode, "sync or async", ModeSync, ModeAsync),
+		kind,
+		checkOne("late", c.Late, "deliver or drop", LateDeliver, LateDrop),
+	)
+}
+
+// checkOne checks that a value is one of these, where one is given.
+func checkOne[T ~string](field string, given *T, must string, known ...T) error {
+	if given == nil || slices.Contains(known, *given) {
+		return nil
 	}
-	if c.Mode != nil {
-		switch *c.Mode {
-		case ModeSync, ModeAsync:
-		default:
-			return outOfBounds("mode", invalid.Unknown, string(*c.Mode), "sync or async")
-		}
-	}
-	if c.Kind != nil {
-		if _, err := parseKind(c.Kind.String()); err != nil {
-			return err
-		}
-	}
-	if c.Late != nil && *c.Late != LateDeliver && *c.Late != LateDrop {
-		return outOfBounds("late", invalid.Unknown, string(*c.Late), "deliver or drop")
-	}
-	return nil
+	return outOfBounds(field, invalid.Unknown, string(*given), must)
 }
 
 // checkGiven checks a value where one is given.
@@ -272,79 +264,84 @@ func checkGiven[T cmp.Ordered](field string, given *T, least, most T) error {
 // it.
 type setting struct {
 	name string
+	// keyed: only keyed queues have it.
+	keyed bool
 	// value reads it: an int64, a duration or a string.
 	value func(Settings) any
 	// set reads a text of its value, whatever its bounds.
 	set func(c *Change, text string) error
-	// keyed: only keyed queues have it.
-	keyed bool
+	// given reports whether a change has it, change makes that.
+	given  func(Change) bool
+	change func(*Settings, Change)
+}
+
+// settingOf is the setting that is at a place of the settings, and of a change.
+func settingOf[T any](name string, keyed bool, parse func(text string) (T, error),
+	at func(*Settings) *T, in func(*Change) **T) setting {
+	return setting{
+		name: name, keyed: keyed,
+		value: func(s Settings) any {
+			if v := reflect.ValueOf(*at(&s)); v.Kind() != reflect.String {
+				return v.Interface()
+			}
+			return fmt.Sprint(*at(&s))
+		},
+		set: func(c *Change, text string) error {
+			value, err := parse(text)
+			*in(c) = &value
+			return err
+		},
+		given: func(c Change) bool { return *in(&c) != nil },
+		change: func(s *Settings, c Change) {
+			if given := *in(&c); given != nil {
+				*at(s) = *given
+			}
+		},
+	}
 }
 
 var settings = []setting{
-	{
-		name: "kind", value: func(s Settings) any { return s.Kind.String() },
-		set: func(c *Change, text string) (err error) { c.Kind, err = pointer(parseKind(text)); return err },
-	},
-	{
-		name: "first", value: func(s Settings) any { return s.First },
-		set: func(c *Change, text string) (err error) {
-			c.First, err = pointer(parseInteger(text, firstBounds))
-			return err
-		},
-	},
-	{
-		name: "policy", value: func(s Settings) any { return string(s.Policy) },
-		set: func(c *Change, text string) (err error) { c.Policy, err = pointer(Policy(text), nil); return err },
-	},
-	{
-		name: "gapAfter", value: func(s Settings) any { return s.GapAfter },
-		set: func(c *Change, text string) (err error) { c.GapAfter, err = pointer(parseDuration(text)); return err },
-	},
-	{
-		name: "maxAhead", value: func(s Settings) any { return s.MaxAhead },
-		set: func(c *Change, text string) (err error) {
-			c.MaxAhead, err = pointer(parseInteger(text, maxAheadBounds))
-			return err
-		},
-	},
-	{
-		name: "mode", value: func(s Settings) any { return string(s.Mode) },
-		set: func(c *Change, text string) (err error) { c.Mode, err = pointer(Mode(text), nil); return err },
-	},
-	{
-		name: "keyType", value: func(s Settings) any { return string(s.KeyType) }, keyed: true,
-		set: func(c *Change, text string) (err error) {
-			c.KeyType, err = pointer(sortkey.ParseKeyType(text))
-			return err
-		},
-	},
-	{
-		name: "settle", value: func(s Settings) any { return s.Settle }, keyed: true,
-		set: func(c *Change, text string) (err error) { c.Settle, err = pointer(parseDuration(text)); return err },
-	},
-	{
-		name: "late", value: func(s Settings) any { return string(s.Late) }, keyed: true,
-		set: func(c *Change, text string) (err error) { c.Late, err = pointer(LatePolicy(text), nil); return err },
-	},
-	{
-		name: "clockAhead", value: func(s Settings) any { return s.ClockAhead }, keyed: true,
-		set: func(c *Change, text string) (err error) { c.ClockAhead, err = pointer(parseDuration(text)); return err },
-	},
+	settingOf("kind", false, parseKind,
+		func(s *Settings) *Kind { return &s.Kind }, func(c *Change) **Kind { return &c.Kind }),
+	settingOf("first", false, parseInteger(firstBounds),
+		func(s *Settings) *int64 { return &s.First }, func(c *Change) **int64 { return &c.First }),
+	settingOf("policy", false, asText[Policy],
+		func(s *Settings) *Policy { return &s.Policy }, func(c *Change) **Policy { return &c.Policy }),
+	settingOf("gapAfter", false, parseDuration,
+		func(s *Settings) *time.Duration { return &s.GapAfter },
+		func(c *Change) **time.Duration { return &c.GapAfter }),
+	settingOf("maxAhead", false, parseInteger(maxAheadBounds),
+		func(s *Settings) *int64 { return &s.MaxAhead }, func(c *Change) **int64 { return &c.MaxAhead }),
+	settingOf("mode", false, asText[Mode],
+		func(s *Settings) *Mode { return &s.Mode }, func(c *Change) **Mode { return &c.Mode }),
+	settingOf("keyType", true, sortkey.ParseKeyType,
+		func(s *Settings) *sortkey.KeyType { return &s.KeyType },
+		func(c *Change) **sortkey.KeyType { return &c.KeyType }),
+	settingOf("settle", true, parseDuration, func(s *Settings) *time.Duration { return &s.Settle },
+		func(c *Change) **time.Duration { return &c.Settle }),
+	settingOf("late", true, asText[LatePolicy],
+		func(s *Settings) *LatePolicy { return &s.Late },
+		func(c *Change) **LatePolicy { return &c.Late }),
+	settingOf("clockAhead", true, parseDuration,
+		func(s *Settings) *time.Duration { return &s.ClockAhead },
+		func(c *Change) **time.Duration { return &c.ClockAhead }),
 }
 
-func pointer[T any](value T, err error) (*T, error) { return &value, err }
+func asText[T ~string](text string) (T, error) { return T(text), nil }
 
 const (
 	maxAheadBounds = "an integer from 1 to 10000000"
 	firstBounds    = "an integer from 0 to 9223372036854775807, in plain digits"
 )
 
-func parseInteger(text, must string) (int64, error) {
-	n, err := ParseSeq(text)
-	if err != nil {
-		err = outOfBounds("", invalid.Named("", err).Code, text, must)
+func parseInteger(must string) func(text string) (int64, error) {
+	return func(text string) (int64, error) {
+		n, err := ParseSeq(text)
+		if err != nil {
+			err = outOfBounds("", invalid.Named("", err).Code, text, must)
+		}
+		return n, err
 	}
-	return n, err
 }
 
 func parseDuration(text string) (time.Duration, error) {
@@ -391,21 +388,8 @@ func (c *Change) Set(name, text string) error {
 
 // With is s with the changes made.
 func (s Settings) With(c Change) Settings {
-	change(&s.First, c.First)
-	change(&s.Policy, c.Policy)
-	change(&s.GapAfter, c.GapAfter)
-	change(&s.MaxAhead, c.MaxAhead)
-	change(&s.Mode, c.Mode)
-	change(&s.Kind, c.Kind)
-	change(&s.KeyType, c.KeyType)
-	change(&s.Settle, c.Settle)
-	change(&s.Late, c.Late)
-	change(&s.ClockAhead, c.ClockAhead)
-	return s
-}
-
-func change[T any](value, given *T) {
-	if given != nil {
-		*value = *given
+	for _, one := range settings {
+		one.change(&s, c)
 	}
+	return s
 }

@@ -123,7 +123,7 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 	}
 	if !keyed(l.cur) {
 		return false, &InvalidError{Field: "queue", Code: invalid.Clash,
-			Problem: "is not settled: " + noKey, Queue: r.queue}
+			Problem: "is not settled: it is not a keyed queue", Queue: r.queue}
 	}
 	defer func() {
 		r.done.Cursor = l.cur

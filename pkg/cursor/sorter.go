@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	mathrand "math/rand/v2"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -120,7 +122,9 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		s.forEach = fanout.SideBySide
 	}
 	if s.pause == nil {
-		s.pause = randomPause
+		s.pause = func(ctx context.Context, most time.Duration) error {
+			return pause.For(ctx, mathrand.N(most))
+		}
 	}
 	s.seen = newSeenCursors(s.now)
 	return s, nil

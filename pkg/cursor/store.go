@@ -17,9 +17,12 @@ type Store struct{ requests requests }
 
 // requests are those to the tables.
 //
-// Every method is exactly one request. Writes are atomic and durable when the method returns nil; a
-// strong read sees every write that was answered before it began; a read that is not strong may
-// show an older state. All methods may be called by any number of goroutines.
+// Every method is exactly one request; one that changes a cursor is an UpdateItem of 1 write unit
+// for each KB, which returns the cursor that is stored afterwards, the zero Cursor where none
+// exists, and whether this request made the change, where it returns that. Writes are atomic and
+// durable when the method returns nil; a strong read sees every write that was answered before it
+// began; a read that is not strong may show an older state. All methods may be called by any number
+// of goroutines.
 //
 // A method that returns an error may have taken effect all the same, and a request may take effect
 // twice (the SDK repeats one whose response is lost). So each write is made such that its second

@@ -39,8 +39,7 @@ func (s *requests) Cursor(ctx context.Context, queue string, strong bool) (Curso
 	return s.decodeCursor(it)
 }
 
-// update changes a queue's cursor if the condition holds. It returns the cursor that is stored
-// afterwards, and whether the condition held. One UpdateItem, ALL_NEW; 1 write unit.
+// update changes a queue's cursor if the condition holds.
 func (s *requests) update(ctx context.Context, op, queue string, condition ddb.Cond,
 	do ...ddb.Action) (Cursor, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
@@ -62,8 +61,7 @@ var (
 
 // Move sets the position of a numbered queue to over.To if it is over.From, and MovedAt to now,
 // unless it would fill a gap that the caller does not know of: Parked is at most parked, or beyond
-// over.To. It returns the cursor that is stored afterwards, and whether this request moved it. One
-// UpdateItem; 1 write unit.
+// over.To.
 //
 // Lost response: the repeat fails, and the cursor it returns is at over.To or beyond. Another did
 // it first: the same. We die right after: what is parked beyond over.To waits for the next writer,
@@ -91,8 +89,7 @@ func (s *requests) MoveAndPark(ctx context.Context, queue string, over Range, pa
 }
 
 // OpenGap raises Parked to seq of a numbered queue and sets MovedAt to now, if the position is
-// before seq-1 and no gap is open. It returns the cursor that is stored afterwards. One UpdateItem;
-// 1 write unit.
+// before seq-1 and no gap is open.
 //
 // Lost response: the repeat fails, and returns Parked at seq. Another did it first: theirs is
 // returned. We die right after: the gap is on record, which was all.
@@ -106,8 +103,7 @@ func (s *requests) OpenGap(ctx context.Context, queue string, seq int64,
 
 // LeaveToSweep raises Parked to seq of a numbered queue and sets MovedAt to now, if the position is
 // before seq and no gap is open: the sweep then looks at the queue. The message under seq must be
-// stored. It returns the cursor that is stored afterwards, the zero Cursor where none exists. One
-// UpdateItem; 1 write unit.
+// stored.
 //
 // Lost response: the repeat fails, and the gap is open. Another did it first: the gap that is open
 // brings the sweep as well. We die right after: the same.
@@ -121,8 +117,7 @@ func (s *requests) LeaveToSweep(ctx context.Context, queue string, seq int64,
 
 // Configure changes the settings of a queue that exists, where First, Kind and KeyType, if given,
 // are the queue's, and it is a keyed one where Settle or Late are, with times in its keys where
-// ClockAhead is. It returns the cursor that is stored afterwards (the zero Cursor where none
-// exists) and whether the change was made. One UpdateItem; 1 write unit.
+// ClockAhead is.
 //
 // Lost response: the repeat sets the same values again. Another did it first: the last one wins,
 // setting by setting. We die right after: nothing is left to do.
@@ -165,7 +160,7 @@ func (c Change) actions() (actions []ddb.Action) {
 }
 
 // Announce notes which gap was announced: Announced becomes seq, or -1, if it was `was`. It reports
-// whether Announced is seq afterwards. One UpdateItem; 1 write unit.
+// whether Announced is seq afterwards.
 //
 // Lost response: the repeat fails on its own value and reports true. Another did it first: reported
 // as it stands. We die right after: the announcement went out before, and is not repeated under
@@ -181,7 +176,7 @@ func (s *requests) Announce(ctx context.Context, queue string, was, seq int64) (
 }
 
 // Notify sets Notified to now, if the queue has a cursor: the cursors' stream then has a record of
-// an advance over nothing, which wakes the queue's consumers up. One UpdateItem; 1 write unit.
+// an advance over nothing, which wakes the queue's consumers up.
 //
 // Lost response, another did it first: one more record, of no effect. We die right after: nothing
 // is left to do.
@@ -191,9 +186,7 @@ func (s *requests) Notify(ctx context.Context, queue string, now time.Time) erro
 	return err
 }
 
-// RaiseFloor raises Floor and sets FloorSince to now, if the position is not below it. It returns
-// the cursor that is stored afterwards, the zero Cursor where none exists. One UpdateItem; 1 write
-// unit.
+// RaiseFloor raises Floor and sets FloorSince to now, if the position is not below it.
 //
 // Lost response: the repeat fails, and returns the floor raised. Another did it first: theirs is
 // returned, which may be higher. We die right after: messages that nobody needs stay until the next

@@ -12,8 +12,7 @@ import (
 var isLive = attrPosition.Exists()
 
 // MarkErased makes a queue's cursor a stub, for ever: nothing is taken, moved or changed under it.
-// It returns the cursor that is stored afterwards, the zero Cursor where there exists. One
-// UpdateItem; 1 write unit, 2 in arrival order.
+// One UpdateItem; 1 write unit, 2 in arrival order.
 //
 // Lost response: the repeat fails, and returns the stub with our op. Another did it first: theirs
 // is returned. We die right after: nothing is taken any more, and the sweep deletes what is stored.
@@ -25,8 +24,7 @@ func (s *requests) MarkErased(ctx context.Context, queue, op string,
 	return c, err
 }
 
-// EndErase notes on a stub that nothing of its queue is stored any more. It returns the cursor that
-// is stored afterwards. One UpdateItem; 1 write unit.
+// EndErase notes on a stub that nothing of its queue is stored any more.
 //
 // Lost response, another did it first: the repeat fails, and the stub has the note. We die right
 // after: nothing is left to do.

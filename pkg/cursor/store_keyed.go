@@ -74,8 +74,7 @@ type receipt struct {
 
 // GivePlaces gives entries the seqs behind the position of a keyed queue, as its cursor was seen:
 // they join the tail, and the position rises by what they count, if it is what was seen. MovedAt
-// becomes now. It returns the cursor that is stored afterwards, and whether this request gave the
-// places. One UpdateItem; 1 write unit for each KB of the cursor.
+// becomes now.
 //
 // The position is all that is compared: as long as it is the same, the tail only gets shorter, by a
 // flush, and High is the same.
@@ -110,8 +109,7 @@ func (s *requests) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placi
 	return s.update(ctx, "give places", seen.Queue, attrPosition.Eq(ddb.Int(seen.Position)), do...)
 }
 
-// RaiseLow raises Low of a keyed queue, if it is less. It returns the cursor that is stored
-// afterwards. One UpdateItem; 1 write unit for each KB of the cursor.
+// RaiseLow raises Low of a keyed queue, if it is less.
 //
 // Lost response, another did it first: the repeat fails, and Low is as high or higher. We die right
 // after: nothing is left to do.
@@ -123,8 +121,7 @@ func (s *requests) RaiseLow(ctx context.Context, queue string,
 }
 
 // TellLate notes that so many late messages of a keyed queue were announced, if LateTold is what
-// was seen. It reports whether LateTold is that afterwards. One UpdateItem; 1 write unit for each
-// KB of the cursor.
+// was seen. It reports whether LateTold is that afterwards.
 //
 // Lost response: the repeat fails on its own value and reports true. Another did it first: reported
 // as it stands. We die right after: the announcement went out before.

@@ -11,9 +11,7 @@ import (
 // Allocate gives entries the seqs behind the position: they join the tail, and the position rises
 // by what they count. It does so if the queue is in arrival order, none of the entries has a place
 // behind seen.From, the position is seen.To or more, the tail has at most MaxTail entries
-// afterwards, and the position does not pass MaxSeq. MovedAt becomes now. It returns the cursor
-// that is stored afterwards, and whether this request gave the places. One UpdateItem; 1 write
-// unit, where the queue's name is of usual length.
+// afterwards, and the position does not pass MaxSeq. MovedAt becomes now.
 //
 // What the entries' arrivals have seen lies between seen.From and seen.To. An entry has no place
 // behind seen.From if it is not in the tail, and either TailFrom is not above seen.From, or
@@ -80,8 +78,7 @@ func (s *requests) decodeOrderItem(it ddb.Item) (queuelog.OrderItem, error) {
 
 // TrimTail takes the first n entries out of the tail of a cursor that was seen, and in arrival
 // order puts their fingerprints behind the others, if TailFrom is still what was seen. Their order
-// items must be stored. It returns the cursor that is stored afterwards, and whether this request
-// changed it. One UpdateItem; 1 write unit.
+// items must be stored.
 //
 // Lost response, another did it first: the repeat fails, and returns a TailFrom beyond the one that
 // was seen. We die right after: nothing is left to do.

@@ -56,16 +56,12 @@ func (q *namedQueue) see(ctx context.Context, s *Sorter, options OnArrivalsOptio
 	if q.err != nil {
 		return q.err
 	}
-	cur, known := s.seen.getToAppend(q.queue)
-	if !known {
-		var err error
-		cur, err = s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, q.queue, false) })
-		if err == nil && !cur.Exists() {
-			cur, err = s.readCursor(ctx, q.queue) // it was just made
-		}
-		if err != nil {
-			return dropGone(err)
-		}
+	cur, err := s.lookToLog(ctx, q.queue)
+	if err == nil && !cur.Exists() {
+		cur, err = s.readCursor(ctx, q.queue) // it was just made
+	}
+	if err != nil {
+		return dropGone(err)
 	}
 	wakeUp := func(due time.Time) {
 		if options.WakeUp != nil {

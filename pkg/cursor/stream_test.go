@@ -249,20 +249,11 @@ func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 // not.
 func TestMoved(t *testing.T) {
 	var moved []string
-	now := time.UnixMilli(1_700_000_000_000)
-	store := cursor.NewMemory()
-	other := check.Get(cursor.New(store, nil))
-	sorter := check.Get(cursor.New(store, &cursor.Options{
-		Now: func() time.Time { return now },
-		Moved: func(queue string, position int64) {
-			moved = append(moved, fmt.Sprint(queue, " ", position))
-		},
-		ForEach: func(n int, do func(int)) {
-			for i := range n {
-				do(i)
-			}
-		},
-	}))
+	b := newBench(t, nil)
+	other := b.sorter
+	sorter := b.process(cursor.Options{Moved: func(queue string, position int64) {
+		moved = append(moved, fmt.Sprint(queue, " ", position))
+	}})
 	expect := func(what string, want ...string) {
 		t.Helper()
 		check.That(t, slices.Equal(moved, want), "%s moved %q, want %q", what, moved, want)
@@ -291,7 +282,7 @@ func TestMoved(t *testing.T) {
 	expect("what is appended", "a 4")
 	put(cursor.Message{Queue: "k", Seq: cursor.NoSeq, ID: "1", KeyParts: []any{1}, KeyType: "number"})
 	expect("what waits")
-	now = now.Add(time.Minute)
+	b.later(time.Minute)
 	check.Get(sorter.Settle(t.Context(), "k", sortkey.EverySortKey))
 	expect("a settle", "k 1")
 	check.Get(sorter.Status(t.Context(), "k"))

@@ -376,25 +376,24 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	if cur, err = r.gap(ctx, cur); err != nil {
 		return err
 	}
-	return r.settle(ctx, cur)
+	if cur.Announced != noneAnnounced && cur.Announced <= cur.Position {
+		_, err = r.settled(ctx, cur)
+	}
+	return err
 }
 
 // erase deletes what is stored of a queue that was erased. Where it is empty already, the full
 // round looks whether something was stored since.
 func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
-	var others func(context.Context) (bool, error)
-	if r.options.Erase != nil {
-		others = func(ctx context.Context) (bool, error) { return r.options.Erase(ctx, seen) }
-	}
 	began, goOn := r.sorter.now(), margin.Half(ctx)
-	deleted, err := inside{r.sorter}.EraseMore(ctx, seen, others)
+	deleted, err := inside{r.sorter}.EraseMore(ctx, seen, r.options.Erase)
 	r.report.Erased += deleted.Messages + deleted.Arrivals
 	if err != nil || deleted.More {
 		r.more = !goOn()
 		return err
 	}
 	// It is empty where a run that began late enough left nothing behind.
-	if seen.Erasure.Emptied.IsZero() && settled(seen, began) {
+	if seen.Erasure.Emptied.IsZero() && began.Sub(seen.Erasure.At) >= EraseGrace {
 		_, err = r.sorter.store.EndErase(ctx, seen.Queue, r.sorter.now())
 	}
 	return err
@@ -444,7 +443,7 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	reason := fmt.Sprintf("skipped after %s", cur.Settings.GapAfter)
 	goOn := margin.Half(ctx)
 	after, limit := cur.Settings.GapAfter, r.options.SkipLimit
-	skipped, advance, err := s.skipGaps(ctx, cur.Queue, reason, after, limit, goOn)
+	skipped, advance, err := inside{s}.SkipGap(ctx, cur.Queue, reason, after, limit, goOn)
 	r.skipped, r.more = skipped, !goOn()
 	for _, run := range skipped {
 		r.report.Skipped += int(run.To - run.From)

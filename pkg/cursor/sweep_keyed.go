@@ -3,7 +3,6 @@ package cursor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -20,12 +19,8 @@ func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 	}
 	if waits {
 		done, err := r.sorter.Settle(ctx, seen.Queue, sortkey.EverySortKey)
-		r.report.Moves += len(done.Moves)
-		r.report.Placed += done.Placed
-		r.report.Late += done.Late
-		r.report.Dropped += done.Dropped
-		r.report.Unlinked += done.Unlinked
-		r.report.Stale += done.Stale
+		r.report.add(SweepReport{Moves: len(done.Moves), Placed: done.Placed, Late: done.Late,
+			Dropped: done.Dropped, Unlinked: done.Unlinked, Stale: done.Stale})
 		r.seen.Peak(tallyOverdue, done.Overdue)
 		r.options.Overdue(seen.Queue, done.Overdue)
 		switch {
@@ -63,8 +58,7 @@ func (r *sweepRun) tellLate(ctx context.Context, cur Cursor) error {
 		return nil
 	}
 	a := Announcement{
-		Kind: MessageLate, ID: fmt.Sprintf("%s/%d/%s/%d", MessageLate, len(cur.Queue), cur.Queue,
-			cur.LateSoFar),
+		Kind: MessageLate, ID: announcementID(MessageLate, cur.Queue, cur.LateSoFar),
 		Queue: cur.Queue, Late: cur.LateSoFar - cur.LateTold,
 	}
 	var err error
@@ -74,8 +68,7 @@ func (r *sweepRun) tellLate(ctx context.Context, cur Cursor) error {
 	if cur.LateInRow >= manyLate {
 		behind := a
 		behind.Kind, behind.Late = KeysBehind, cur.LateInRow
-		behind.ID = fmt.Sprintf("%s/%d/%s/%d", KeysBehind, len(cur.Queue), cur.Queue,
-			cur.LateSeq-cur.LateInRow+1)
+		behind.ID = announcementID(KeysBehind, cur.Queue, cur.LateSeq-cur.LateInRow+1)
 		err = r.announce(ctx, behind)
 	}
 	if err = errors.Join(err, r.announce(ctx, a)); err != nil {

@@ -48,18 +48,12 @@ func (s *Sorter) walkAll(ctx context.Context, walk walking, visit visiting) (Rou
 	if err != nil || !due {
 		return Round{}, err
 	}
-	var only cursorFilter
-	if walk.Only != nil {
-		only = walk.Only(r.progress)
-	}
 	begin, cancel := margin.Keep(ctx, lastVisit)
 	defer cancel()
-	look := look{round: r, only: only, passOver: walk.PassOver, visit: visit, goOn: func() bool {
+	look := look{round: r, passOver: walk.PassOver, visit: visit, goOn: func() bool {
 		return begin.Err() == nil
 	}}
-	errs := make([]error, walk.Segments)
-	s.forEach(walk.Segments, func(segment int) { errs[segment] = look.segment(ctx, segment) })
-	return r.end(ctx, errs)
+	return r.run(ctx, look.segment)
 }
 
 // lastVisit is how long before its time is up a run begins its last visits: they end well.
@@ -67,7 +61,6 @@ const lastVisit = time.Second
 
 type look struct {
 	*round
-	only     cursorFilter
 	passOver bool
 	visit    visiting
 	// goOn reports whether there is time for one more visit.

@@ -459,7 +459,7 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	k.put("s", 1)
 	k.hands("s", endedCaughtUp)
 	k.put("s", 3)
-	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "s", "lost", 0, 10))
+	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "s", "lost", 0, 10, nil))
 	k.opens()
 	k.poison(3, errNo)
 	k.probeDue()

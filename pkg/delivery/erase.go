@@ -85,8 +85,8 @@ func (d inside) EraseMore(ctx context.Context, erased cursor.Cursor,
 	others func(ctx context.Context, queue string) (left bool, err error)) (cursor.Cursor,
 	cursor.Remains, error) {
 	deleted, err := d.sorter.Inside(queuelog.Inside{}).EraseMore(ctx, erased,
-		func(ctx context.Context) (bool, error) {
-			return d.eraseOthers(ctx, erased, others)
+		func(ctx context.Context, c cursor.Cursor) (bool, error) {
+			return d.eraseOthers(ctx, c, others)
 		})
 	if err != nil {
 		return erased, deleted, err

@@ -198,7 +198,7 @@ func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 // TestSkippedSeqsAreNotTracked: nobody can do their work.
 func TestSkippedSeqsAreNotTracked(t *testing.T) {
 	k := newTrackedDesk(t, 4)
-	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
+	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10, nil))
 	k.ends(endedDeferred)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
 	check.Is(t, [2]int{len(k.tags), len(k.edges)}, [2]int{1, 1}, "chains and edges")

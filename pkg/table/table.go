@@ -6,6 +6,21 @@
 // or a stream view is written down once.
 package table
 
+import (
+	"encoding/json"
+	"errors"
+)
+
+// ErrNewerLayout: an item, or a document, was written by a later version of the package that reads
+// it, which keeps something in it that this version does not know.
+var ErrNewerLayout = errors.New("written by a newer version")
+
+// StreamEvent is the event that Lambda passes to a function behind a table's stream. Records are
+// decoded one by one, so that a record that cannot be read fails alone.
+type StreamEvent struct {
+	Records []json.RawMessage `json:"Records"`
+}
+
 // KeyType is the DynamoDB type of a key attribute.
 type KeyType string
 

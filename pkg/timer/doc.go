@@ -21,11 +21,11 @@
 // A message of the queue, JSON, with no other members and in this order:
 //
 //	v          the layout, 1
-//	kind       gap, consumer, chain, settle, batch or circuit
-//	queue      of a gap, a consumer, a settle window or batches
+//	kind       gap, consumer, chain, settle or circuit
+//	queue      of a gap, a consumer or a settle window
 //	consumer   of a consumer or a circuit
 //	tag        of a chain
-//	upTo       of a settle window, the greatest sort key of the messages; of batches the last seq, in decimal; base64
+//	upTo       of a settle window, the greatest sort key of the messages, in base64
 //	due        ms
 //	again      how often it was sent again; left out where it was not
 //

@@ -28,10 +28,12 @@ const (
 
 // Thing is what is looked at.
 type Thing struct {
-	Kind Kind
+	Kind Kind `json:"kind"`
 	// Queue is that of a gap, a consumer or a settle window, Consumer the name of a consumer or of
 	// a circuit's, Tag a chain's.
-	Queue, Consumer, Tag string
+	Queue    string `json:"queue,omitempty"`
+	Consumer string `json:"consumer,omitempty"`
+	Tag      string `json:"tag,omitempty"`
 }
 
 // WakeUp is a thing, and when something of it is due.
@@ -55,14 +57,11 @@ const (
 const layout = 1
 
 type document struct {
-	V        int    `json:"v"`
-	Kind     Kind   `json:"kind"`
-	Queue    string `json:"queue,omitempty"`
-	Consumer string `json:"consumer,omitempty"`
-	Tag      string `json:"tag,omitempty"`
-	UpTo     []byte `json:"upTo,omitempty"`
-	Due      int64  `json:"due"`
-	Again    int    `json:"again,omitempty"`
+	V int `json:"v"`
+	Thing
+	UpTo  []byte `json:"upTo,omitempty"`
+	Due   int64  `json:"due"`
+	Again int    `json:"again,omitempty"`
 }
 
 // refused are the characters of names that SQS takes in no message, and JSON leaves as they are;
@@ -75,8 +74,7 @@ func (w WakeUp) String() string {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	// Texts and numbers can always be written.
-	_ = encoder.Encode(document{layout, w.Kind, w.Queue, w.Consumer, w.Tag, []byte(w.UpTo),
-		w.Due.UnixMilli(), w.Again})
+	_ = encoder.Encode(document{layout, w.Thing, []byte(w.UpTo), w.Due.UnixMilli(), w.Again})
 	return refused.Replace(strings.TrimSuffix(text.String(), "\n"))
 }
 
@@ -86,8 +84,7 @@ func Parse(text string) (WakeUp, error) {
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return WakeUp{}, fmt.Errorf("wake-up: %w", err)
 	}
-	w := WakeUp{Thing: Thing{d.Kind, d.Queue, d.Consumer, d.Tag}, Due: time.UnixMilli(d.Due).UTC(),
-		UpTo: string(d.UpTo), Again: d.Again}
+	w := WakeUp{d.Thing, time.UnixMilli(d.Due).UTC(), string(d.UpTo), d.Again}
 	if d.V != layout {
 		return WakeUp{}, fmt.Errorf("wake-up: has layout %d; %d is known", d.V, layout)
 	}

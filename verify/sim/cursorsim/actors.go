@@ -298,7 +298,7 @@ func (m *model) skipper(times int) {
 		for i := range times {
 			p.Forget().Int(int64(i))
 			if _, _, err := s.Inside(queuelog.Inside{}).SkipGap(context.Background(), defaultQueue, "old",
-				m.settings.GapAfter, 3); err != nil {
+				m.settings.GapAfter, 3, nil); err != nil {
 				// A tombstone may be in, and the cursor before it.
 				m.unfinished = true
 			}

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/origin"
 )
 
@@ -43,9 +44,7 @@ func TestProtect(t *testing.T) {
 			}
 			answer := httptest.NewRecorder()
 			protected.ServeHTTP(answer, request)
-			if answer.Code != c.want {
-				t.Errorf("%d, want %d: %s", answer.Code, c.want, answer.Body)
-			}
+			check.Is(t, answer.Code, c.want, answer.Body)
 		})
 	}
 }

@@ -44,14 +44,12 @@ func TestLosses(t *testing.T) { runScripts(t, filepath.Join("testdata", "losses"
 
 func runScripts(t *testing.T, folder string) {
 	t.Helper()
-	root, err := localdb.Root()
-	check.OK(t, err)
-	stack, err := localstack.Run(t.Context(), localstack.Config{
+	root := check.Get(localdb.Root())
+	stack := check.Get(localstack.Run(t.Context(), localstack.Config{
 		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
 		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	check.OK(t, err)
+	}))
 	t.Cleanup(stack.Close)
 	outputs := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		describeStack(w, r, stack.URL())

@@ -174,6 +174,10 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
+func usage(format string, arguments ...any) error {
+	return usageError(fmt.Sprintf(format, arguments...))
+}
+
 func exitOf(err error) int {
 	var network *net.OpError
 	switch {

@@ -163,8 +163,7 @@ func emptyFlag(line *kong.Context) error {
 	for _, given := range line.Path {
 		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String &&
 			given.Flag.Target.Len() == 0 && !given.Flag.Tag.Has("empty") {
-			return usageError(fmt.Sprintf("--%s is empty: it must have a text, or be left out",
-				given.Flag.Name))
+			return usage("--%s is empty: it must have a text, or be left out", given.Flag.Name)
 		}
 	}
 	return nil
@@ -212,16 +211,14 @@ func (s *session) get(path string, query url.Values, out any) (json.RawMessage, 
 func (s *session) call(method, path string, query url.Values,
 	document, out any) (raw json.RawMessage, err error) {
 	c, err := client.Open(s.access())
-	if err != nil {
-		return nil, err
-	}
 	var body []byte
-	if document != nil {
-		if body, err = json.Marshal(document); err != nil {
-			return nil, err
-		}
+	if document != nil && err == nil {
+		body, err = json.Marshal(document)
 	}
-	if err := c.Call(s.ctx, method, path, query, body, &raw); err != nil {
+	if err == nil {
+		err = c.Call(s.ctx, method, path, query, body, &raw)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return raw, json.Unmarshal(raw, out)

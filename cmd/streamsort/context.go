@@ -32,8 +32,7 @@ type contextAdd struct {
 
 func (c *contextAdd) Run(s *session) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString(c.Name) {
-		return usageError(
-			fmt.Sprintf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name))
+		return usage("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name)
 	}
 	if (c.Stack == "") == (s.given.URL == "") {
 		return usageError("either --stack or --url must be given")
@@ -251,7 +250,7 @@ func (p places) named(name string) (place, error) {
 	if other := near(name, slices.Collect(maps.Keys(p.Contexts))); other != "" {
 		hint = fmt.Sprintf("did you mean %q?", other)
 	}
-	return place{}, usageError(fmt.Sprintf("there is no context %q; %s", name, hint))
+	return place{}, usage("there is no context %q; %s", name, hint)
 }
 
 const (
@@ -262,7 +261,7 @@ const (
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return usageError(fmt.Sprintf("--url (STREAMSORT_URL) is %q: it must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com, with no password in it", text))
+		return usage("--url (STREAMSORT_URL) is %q: it must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com, with no password in it", text)
 	}
 	return nil
 }

@@ -152,12 +152,9 @@ func (c *consumerSettle) Run(s *session) error {
 }
 
 func (s *session) audit(queue, consumer string) error {
-	query, err := client.Query("queue", queue, "consumer", consumer), error(nil)
-	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")
-	for a, raw := range each[operation](s, "/operations", query, "operations", &err) {
-		l.add(raw, a.cells(s.clock)...)
-	}
-	return l.end("none", err)
+	return limited(s.listing("at", "consumer", "what", "outcome", "reason", "id", "who"), "/operations",
+		client.Query("queue", queue, "consumer", consumer), "operations", new(0),
+		func(a operation) []any { return a.cells(s.clock) })
 }
 
 // operation is an entry of the audit log.

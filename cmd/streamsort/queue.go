@@ -81,8 +81,7 @@ func (c *configureCommand) Run(s *session) error {
 	for _, setting := range c.Settings {
 		name, value, ok := strings.Cut(setting, "=")
 		if _, twice := document[name]; !ok || twice || name == "queue" {
-			return usageError(
-				fmt.Sprintf("%q must be a setting, NAME=VALUE, and each be given once", setting))
+			return usage("%q must be a setting, NAME=VALUE, and each be given once", setting)
 		}
 		document[name] = value
 	}

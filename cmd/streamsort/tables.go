@@ -53,8 +53,8 @@ func (t *queueTables) take(s *session) error {
 	maps.Copy(all, s.Tables)
 	for name, table := range t.Table {
 		if !slices.Contains(tableNames, name) {
-			return usageError(fmt.Sprintf("--table is %s=%s: the name must be one of %s", name, table,
-				strings.Join(tableNames, ", ")))
+			return usage("--table is %s=%s: the name must be one of %s", name, table,
+				strings.Join(tableNames, ", "))
 		}
 		all[name] = table
 	}

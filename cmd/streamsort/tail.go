@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 type tailCommand struct {
@@ -32,23 +31,17 @@ func (c *tailCommand) place(s *session) (string, error) {
 	switch {
 	case c.From != "" && c.Consumer != "":
 		return "", usageError("--from and --consumer each say where to begin: give one")
-	case c.From == "0":
-		return "", nil
-	case c.From != "":
-		from, err := cursor.ParseSeq(c.From)
-		if err != nil {
-			return "", usageError(fmt.Sprintf("--from: %v", err))
-		}
-		return strconv.FormatInt(from-1, 10), nil
 	case c.Consumer == "":
-		return "", nil
+		from := int64(0)
+		err := seqOf("--from", c.From, &from)
+		return strings.TrimPrefix(strconv.FormatInt(from-1, 10), "-1"), err // -1: before the seq 0
 	}
 	after, err := "", error(nil)
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
 	for it := range each[consumer](s, "/consumers", query, "consumers", &err) {
 		after = known(it.Delivered)
 	}
-	return strings.TrimPrefix(after, "-1"), err // -1: before the seq 0
+	return strings.TrimPrefix(after, "-1"), err
 }
 
 func (c *tailCommand) Run(s *session) error {
@@ -68,10 +61,8 @@ func (c *tailCommand) Run(s *session) error {
 		}
 		_, err := s.get("/messages", query, &page)
 		problem, is := errors.AsType[*client.Problem](err)
-		if c.Follow && is && problem.Code == "no-queue" {
-			page.Messages, err = nil, nil // it is waited for
-		}
-		if err != nil {
+		// with --follow, a queue that is not there is waited for
+		if err != nil && (!c.Follow || !is || problem.Code != "no-queue") {
 			return err
 		}
 		for _, raw := range page.Messages {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,25 +80,25 @@ func (c *doctorCommand) verify(s *session) error {
 	return p.print(s)
 }
 
-func (c *seqRange) seqs() (cursor.Range, error) {
-	of := cursor.Range{From: -1, To: cursor.MaxSeq}
-	for _, bound := range []struct {
-		flag, given string
-		is          *int64
-		less        int64
-	}{{"--from", c.From, &of.From, 1}, {"--to", c.To, &of.To, 0}} {
-		if bound.given == "" {
-			continue
-		}
-		seq, err := cursor.ParseSeq(bound.given)
-		if err != nil {
-			return of, usageError(fmt.Sprintf("%s: %v", bound.flag, err))
-		}
-		*bound.is = seq - bound.less
+// seqOf reads the seq of a flag, where it is given.
+func seqOf(flag, given string, into *int64) (err error) {
+	if given == "" {
+		return nil
 	}
+	if *into, err = cursor.ParseSeq(given); err != nil {
+		return usage("%s: %v", flag, err)
+	}
+	return nil
+}
+
+func (c *seqRange) seqs() (cursor.Range, error) {
+	of := cursor.Range{To: cursor.MaxSeq}
+	if err := cmp.Or(seqOf("--from", c.From, &of.From), seqOf("--to", c.To, &of.To)); err != nil {
+		return of, err
+	}
+	of.From-- // it is the seq before the first
 	if of.To <= of.From {
-		return of,
-			usageError(fmt.Sprintf("--to is %d: it must be %d, which --from is, or more", of.To, of.From+1))
+		return of, usage("--to is %d: it must be %d, which --from is, or more", of.To, of.From+1)
 	}
 	return of, nil
 }

@@ -123,7 +123,7 @@ func (r *releasing) build(withoutTenants object) ([]byte, error) {
 	}
 	r.stages(resources)
 	for _, section := range []string{"Resources", "Outputs"} {
-		filled := fill(r.object[section]).(object)
+		filled := fill("", r.object[section]).(object)
 		for id, value := range filled {
 			part := value.(object)
 			own := r.optional[id]
@@ -324,22 +324,29 @@ func (r *releasing) stages(resources object) {
 	delete(resources["ApiStage"].(object), "DependsOn")
 }
 
-// fill puts the parameters where their samples stand, and the name of the stack that is deployed
-// where there is that of the synthesis.
-func fill(value any) any {
+// anew is an object or a list of what is made of its members; another value is as it is.
+func anew(value any, do func(key string, inner any) any) any {
 	switch value := value.(type) {
 	case object:
 		made := object{}
 		for key, inner := range value {
-			made[key] = fill(inner)
+			made[key] = do(key, inner)
 		}
 		return made
 	case []any:
-		made := make([]any, len(value))
+		made := slices.Clone(value)
 		for i, inner := range value {
-			made[i] = fill(inner)
+			made[i] = do("", inner)
 		}
 		return made
+	}
+	return value
+}
+
+// fill puts the parameters where their samples stand, and the name of the stack that is deployed
+// where there is that of the synthesis.
+func fill(_ string, value any) any {
+	switch value := value.(type) {
 	case float64:
 		for _, p := range parameters() {
 			if sample, number := p.sample.(int); number && float64(sample) == value {
@@ -349,7 +356,7 @@ func fill(value any) any {
 	case string:
 		return fillText(value)
 	}
-	return value
+	return anew(value, fill)
 }
 
 func fillText(text string) any {

@@ -59,11 +59,7 @@ func (p *Props) setFunctionDefaults() {
 			d.BatchWindow = new(time.Duration)
 		}
 		f := all[name]
-		f.Memory = cmp.Or(f.Memory, d.Memory)
-		f.Timeout = cmp.Or(f.Timeout, d.Timeout)
-		f.BatchSize = cmp.Or(f.BatchSize, d.BatchSize)
-		f.Parallelization = cmp.Or(f.Parallelization, d.Parallelization)
-		f.BatchWindow = cmp.Or(f.BatchWindow, d.BatchWindow)
+		fill(&f, d)
 		all[name] = f
 	}
 }

@@ -73,7 +73,7 @@ func (s *Streamsort) addFunctions() error {
 	s.DeliveryFunction = s.newFunction(function{
 		name: "delivery", id: "Delivery", description: "Shows and operates consumers",
 		takes: p.Functions["delivery"],
-		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), p.httpEnvironment(),
+		environment: merged(s.consumersEnvironment(), p.reachEnvironment(),
 			map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access: s.deliveryAccess(), quotas: true,
 	})
@@ -171,20 +171,18 @@ func (s *Streamsort) addSlow(environment, files map[string]string) {
 	})
 }
 
-// httpEnvironment is what endpoints may be asked besides public ones, and what is never asked.
-func (p Props) httpEnvironment() map[string]string {
-	environment := map[string]string{egress.AllowVariable: p.HTTPAllow,
-		egress.DenyVariable: p.HTTPDeny}
-	maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
-	return environment
+// reachEnvironment is where replies may go, which endpoints may be asked besides public ones, and
+// which are never asked.
+func (p Props) reachEnvironment() map[string]string {
+	return map[string]string{egress.AllowVariable: p.HTTPAllow, egress.DenyVariable: p.HTTPDeny,
+		"STREAMSORT_KNOWN_QUEUES": either(p.KnownQueues, "true", "")}
 }
 
 // configureProcess is what process is configured by: its environment, of which some is known after
 // the deployment only, and the file beside its program.
 func (s *Streamsort) configureProcess() (environment, files map[string]string, err error) {
 	text, environment, err := consumersFile(s.props.Consumers)
-	environment = merged(environment, s.consumersEnvironment(), s.replyEnvironment(),
-		s.props.httpEnvironment())
+	environment = merged(environment, s.consumersEnvironment(), s.props.reachEnvironment())
 	return environment, map[string]string{consumers.File: text}, err
 }
 
@@ -210,14 +208,6 @@ func merged(all ...map[string]string) map[string]string {
 		maps.Copy(sum, m)
 	}
 	return sum
-}
-
-// replyEnvironment is where replies may go.
-func (s *Streamsort) replyEnvironment() map[string]string {
-	if !s.props.KnownQueues {
-		return nil
-	}
-	return map[string]string{"STREAMSORT_KNOWN_QUEUES": "true"}
 }
 
 func (s *Streamsort) consumersEnvironment() map[string]string {
@@ -360,12 +350,12 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 		// Two stacks in one account are distinguished in the metrics by this.
 		"POWERTOOLS_SERVICE_NAME":      s.service(),
 		"POWERTOOLS_METRICS_NAMESPACE": metricsNamespace,
+		// What they log of calls that go well.
+		"STREAMSORT_LOG_SUCCESSES": strconv.Itoa(*p.LogSuccesses),
+		"STREAMSORT_LOG_QUEUE":     p.LogQueue, "STREAMSORT_LOG_UNTIL": p.LogUntil,
 	}
-	maps.Copy(all, p.queueVariables())
-	maps.Copy(all, p.logEnvironment())
-	maps.Copy(all, own)
 	environment := map[string]*string{}
-	for name, value := range all {
+	for name, value := range merged(all, p.queueVariables(), own) {
 		if value != "" {
 			environment[name] = &value
 		}

@@ -49,8 +49,11 @@ func (s *Streamsort) permit(id, service string, function awslambda.Function, sou
 	})
 }
 
-// liveName is a function's name as calls of it write it.
+// liveName is a function's name as calls of it write it; nil without one.
 func (s *Streamsort) liveName(function awslambda.Function) *string {
+	if function == nil {
+		return nil
+	}
 	return qualified(function, alias)
 }
 

@@ -2,7 +2,6 @@ package streamsort
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -22,14 +21,6 @@ func (p Props) checkLogs(c *checker) {
 	}
 	if !slices.Contains(retentionDays(), p.LogRetentionDays) {
 		c.fail("logRetentionDays", "is %d; write one of %s", p.LogRetentionDays, list(retentionDays()))
-	}
-}
-
-// logEnvironment says to the functions what they log of calls that go well.
-func (p Props) logEnvironment() map[string]string {
-	return map[string]string{
-		"STREAMSORT_LOG_SUCCESSES": strconv.Itoa(*p.LogSuccesses),
-		"STREAMSORT_LOG_QUEUE":     p.LogQueue, "STREAMSORT_LOG_UNTIL": p.LogUntil,
 	}
 }
 

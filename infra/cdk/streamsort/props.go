@@ -1,7 +1,6 @@
 package streamsort
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -217,18 +216,6 @@ type Props struct {
 type VPC struct {
 	// Subnets and SecurityGroups are ids with commas between, which may be tokens of the CDK.
 	Subnets, SecurityGroups string
-}
-
-// setQueueDefaults fills in the settings of new queues.
-func (p *Props) setQueueDefaults() {
-	queue := cursor.DefaultSettings()
-	p.FirstSeq = cmp.Or(p.FirstSeq, new(queue.First))
-	p.Policy = cmp.Or(p.Policy, queue.Policy)
-	p.GapAfter = cmp.Or(p.GapAfter, queue.GapAfter)
-	p.MaxAhead = cmp.Or(p.MaxAhead, queue.MaxAhead)
-	p.Mode = cmp.Or(p.Mode, queue.Mode)
-	p.Settle = cmp.Or(p.Settle, new(queue.Settle))
-	p.Late = cmp.Or(p.Late, queue.Late)
 }
 
 // checkQueueSettings checks the settings of new queues.

@@ -100,7 +100,7 @@ func (p Props) readWebhooks() ([]Webhook, error) {
 	}
 	var file struct{ Sources []Webhook }
 	err := readFile(p.WebhooksFile, &file, func(text []byte) error {
-		_, err := webhook.Read(text, func(string) (string, bool) { return "", false })
+		_, err := webhook.Read(text, hidden{}.look)
 		return err
 	})
 	return file.Sources, err
@@ -114,20 +114,12 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string,
 	if len(all) == 0 {
 		return "", nil, nil, nil
 	}
-	variables = map[string]string{}
-	looks := map[string]string{} // of the ARNs behind the variables
+	arns := newHidden()
+	const example = "arn:aws:ssm:us-east-1:000000000000:parameter/s"
 	file := make([]Webhook, len(all))
 	for i, w := range all {
-		w.Secret = cmp.Or(w.Secret, jsii.String(""))
-		hide := func(arn *string, name string) *string {
-			if arn == nil || !*awscdk.Token_IsUnresolved(*arn) {
-				return arn
-			}
-			variables[name], looks[name] = *arn, "arn:aws:ssm:us-east-1:000000000000:parameter/s"
-			return jsii.String("${" + name + "}")
-		}
-		w.Secret = hide(w.Secret, webhook.Variable(i))
-		w.VerifyToken = hide(w.VerifyToken, webhook.TokenVariable(i))
+		w.Secret = arns.hide(cmp.Or(w.Secret, jsii.String("")), webhook.Variable(i), example)
+		w.VerifyToken = arns.hide(w.VerifyToken, webhook.TokenVariable(i), example)
 		if w.SecretKey != nil && *awscdk.Token_IsUnresolved(*w.SecretKey) {
 			w.SecretKey = nil // the function has no use for it
 		}
@@ -139,11 +131,8 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string,
 	if err != nil {
 		return "", nil, nil, err
 	}
-	sources, err = webhook.Read(raw, func(name string) (string, bool) {
-		value, ok := looks[name]
-		return value, ok
-	})
-	return string(raw), variables, sources, err
+	sources, err = webhook.Read(raw, arns.look)
+	return string(raw), arns.variables, sources, err
 }
 
 // addWebhook makes webhook, where there are senders for it. It is a function of its own, so that

@@ -133,32 +133,20 @@ type tally struct {
 func (t *tally) count(target Target, o outcome, why string) {
 	t.Lock()
 	defer t.Unlock()
-	t.row++
-	became := "failed"
-	switch o {
-	case done:
-		became = "done"
-		t.report.Done++
-	case already:
-		became = "already"
-		t.report.Already++
-	case changed:
-		became = "changed"
-		t.report.Changed++
-	default:
-		t.report.Failed++
-	}
-	t.report.Latest = Result{target, became, why}
+	r := &t.report
+	*[...]*int{&r.Done, &r.Already, &r.Changed, &r.Failed, &r.Failed}[o]++
+	became := [...]string{"done", "already", "changed", "failed", "failed"}[o]
+	r.Latest = Result{target, became, why}
 	if o == trouble {
-		t.last = why
+		t.row, t.last = t.row+1, why
 	} else {
 		t.row = 0
 	}
-	if o >= changed && len(t.report.Exceptions) < maxExceptions {
-		t.report.Exceptions = append(t.report.Exceptions, Exception{target, o != changed, why})
+	if o >= changed && len(r.Exceptions) < maxExceptions {
+		r.Exceptions = append(r.Exceptions, Exception{target, o != changed, why})
 	}
 	if t.progress != nil {
-		report := t.report
+		report := *r
 		report.Exceptions = slices.Clone(report.Exceptions)
 		t.progress(report)
 	}

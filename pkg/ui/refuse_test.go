@@ -40,14 +40,10 @@ func answering(t *testing.T, documents map[string]string, options ui.Options) ht
 	return check.Get(ui.New(options))
 }
 
-// shown is a screen, as it is asked for with some headers, by pairs.
-func shown(page http.Handler, address string, headers ...string) *httptest.ResponseRecorder {
-	request := httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil)
-	for i := 0; i+1 < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
+// shown is a screen, as it is asked for.
+func shown(page http.Handler, address string) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
-	page.ServeHTTP(answer, request)
+	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil))
 	return answer
 }
 
@@ -124,30 +120,6 @@ func TestTimesThatPassed(t *testing.T) {
 	for _, want := range []string{"parked beyond a gap, open for ", "lease ended ", " ago</div>",
 		"Next try now.", "next try of its queue now"} {
 		check.That(t, strings.Contains(text, want), "it has no %q:\n%s", want, text)
-	}
-}
-
-// TestOthersLoadNothing of the page, such as a live screen as a picture, but a link of theirs may
-// lead to it.
-func TestOthersLoadNothing(t *testing.T) {
-	page := answering(t, oneQueue(), ui.Options{})
-	for name, c := range map[string]struct {
-		site, mode, dest string
-		want             int
-	}{
-		"a picture of another site":          {"cross-site", "no-cors", "image", http.StatusForbidden},
-		"a script of another port":           {"same-site", "no-cors", "script", http.StatusForbidden},
-		"a frame of another site":            {"cross-site", "navigate", "iframe", http.StatusForbidden},
-		"a link of another site":             {"cross-site", "navigate", "document", http.StatusOK},
-		"an address that is typed":           {"none", "navigate", "document", http.StatusOK},
-		"the page itself":                    {"same-origin", "cors", "empty", http.StatusOK},
-		"a program, which says none of this": {"", "", "", http.StatusOK},
-	} {
-		t.Run(name, func(t *testing.T) {
-			answer := shown(page, "queue?queue=q", "Sec-Fetch-Site", c.site, "Sec-Fetch-Mode", c.mode,
-				"Sec-Fetch-Dest", c.dest)
-			check.That(t, answer.Code == c.want, "%d, not %d", answer.Code, c.want)
-		})
 	}
 }
 

@@ -191,5 +191,4 @@ func exitOf(err error) int {
 	return exitRefused
 }
 
-// exitHelp says it to who asks for help.
 const exitHelp = "Exit codes: 0 done, 1 refused or done in part, 2 the line is wrong, 3 nobody answered."

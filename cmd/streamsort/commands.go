@@ -68,7 +68,6 @@ type commands struct {
 	Contexts contextCommand `cmd:"" name:"context" group:"here" help:"Names for stacks: add, use, list or remove one."`
 }
 
-// session is what every verb works with.
 type session struct {
 	ctx         context.Context
 	in          io.Reader

@@ -141,7 +141,6 @@ func (s *session) consumersOf(queue, name string) ([]json.RawMessage, error) {
 	return documents, l.end("no consumer", err)
 }
 
-// states are the state, and the others beside it.
 func states(h view.Head) string {
 	text := string(h.State)
 	for _, also := range h.Also {

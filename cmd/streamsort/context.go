@@ -55,7 +55,6 @@ func (c *contextAdd) Run(s *session) error {
 	return s.print(added.named(c.Name), "%s\tadded\t%s\n", c.Name, added.URL)
 }
 
-// deployed is what the outputs of a stack say.
 func (s *session) deployed(stack string) (place, error) {
 	where, err := s.service("CLOUDFORMATION")
 	if err != nil {
@@ -86,12 +85,10 @@ func (s *session) deployed(stack string) (place, error) {
 	}, nil
 }
 
-// named is the context as it is printed.
 func (p place) named(name string) map[string]any {
 	return map[string]any{"name": name, "context": p}
 }
 
-// tablesIn are the names of the tables that a stack's outputs have.
 func tablesIn(outputs map[string]string) map[string]string {
 	tables := map[string]string{}
 	for name, value := range outputs {
@@ -205,7 +202,6 @@ func readPlaces() (places, error) {
 	return all, nil
 }
 
-// changePlaces changes the stored contexts, unless the change fails.
 func changePlaces(change func(*places) error) error {
 	all, err := readPlaces()
 	if err == nil {

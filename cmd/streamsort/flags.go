@@ -66,7 +66,6 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 // over waits for so long, and reports whether there was an interrupt.
 func (s *session) over(wait time.Duration) bool { return pause.For(s.ctx, wait) != nil }
 
-// groups are the kinds of verbs and flags, in the order of the help.
 var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "look", Title: "Look:"},
 	{Key: "feed", Title: "Put and read messages:"},
@@ -104,7 +103,6 @@ func orAll(limit *int) (int, error) {
 	return *limit, nil
 }
 
-// bounded is the error of a flag that is out of its bounds.
 func bounded(flag string, n, least, most int) error {
 	if n < least || n > most {
 		return usage("%s is %d: it must be from %d to %d", flag, n, least, most)

@@ -57,7 +57,6 @@ func register(p place) (name string, forget func(), err error) {
 	}, nil
 }
 
-// runs reports whether a local stack answers.
 func runs(p place) bool {
 	if p.URL == "" {
 		return false

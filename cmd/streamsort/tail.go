@@ -23,7 +23,6 @@ type tailCommand struct {
 	Follow   bool   `short:"f" help:"Go on as the queue moves, until it is interrupted; a queue that is not there yet is waited for."`
 }
 
-// followEvery is how often a queue is asked for more.
 const followEvery = time.Second
 
 // place is the seq behind which to begin; empty for the queue's first.

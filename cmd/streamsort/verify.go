@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// seqRange selects some of a queue's seqs.
 type seqRange struct {
 	From string `help:"The first seq; the oldest that is stored where none is given." placeholder:"SEQ"`
 	To   string `help:"The last one; the queue's position where none is given." placeholder:"SEQ"`
@@ -26,14 +25,12 @@ type proof struct {
 	consumers []provenConsumer
 }
 
-// provenConsumer is a consumer of the queue, and what is wrong with it.
 type provenConsumer struct {
 	Consumer  string      `json:"consumer"`
 	Delivered jsonseq.Seq `json:"delivered"`
 	Problem   string      `json:"problem,omitempty"`
 }
 
-// fault is a problem of some seqs: From <= seq <= To.
 type fault struct {
 	From    jsonseq.Seq `json:"from"`
 	To      jsonseq.Seq `json:"to"`
@@ -118,7 +115,6 @@ func consumersOf(ctx context.Context, store *delivery.Store,
 	}
 }
 
-// problem is what is wrong with a consumer's place.
 func (p proof) problem(c delivery.Consumer) string {
 	first, position := p.Cursor.Settings.First, p.Cursor.Position
 	switch {

@@ -36,14 +36,12 @@ func is(parameter, value string) object {
 
 func ref(name string) object { return object{"Ref": name} }
 
-// nothing is what is not there.
 func nothing() object { return ref("AWS::NoValue") }
 
 func when(condition string, value, otherwise any) object {
 	return object{"Fn::If": []any{condition, value, otherwise}}
 }
 
-// conditions are all that the template has.
 func conditions() object {
 	all := object{
 		"HasConfig": given("Config"),
@@ -144,7 +142,6 @@ func (r *releasing) build(withoutTenants object) ([]byte, error) {
 	return r.encode()
 }
 
-// byTenants has an alarm look at all tenants' metrics where there are any.
 func byTenants(with, without object) {
 	for _, all := range []object{without, with} {
 		for key := range all {
@@ -282,7 +279,6 @@ func (r *releasing) policies(resources object) error {
 	return nil
 }
 
-// split are the ARNs of a parameter.
 func split(parameter string) object { return object{"Fn::Split": []any{",", ref(parameter)}} }
 
 // toSinks allows process what every kind of sink asks for, on the ARNs of the parameter: an action
@@ -421,7 +417,6 @@ func refersTo(text string, declared object) error {
 	return errors.Join(errs...)
 }
 
-// noSample reports what is left of the samples.
 func noSample(text string) error {
 	for _, sample := range []string{"sample", "5a3b1e00", sampleRoute, stackName, "11m51s"} {
 		if at := strings.Index(text, sample); at >= 0 {

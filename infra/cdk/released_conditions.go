@@ -98,7 +98,6 @@ func (r *releasing) condition(value any, within ...string) string {
 	return ""
 }
 
-// isFunction reports whether a value is one of CloudFormation's functions.
 func isFunction(value any) bool {
 	o, is := value.(object)
 	for key := range o {

@@ -245,7 +245,6 @@ func (r *Run) selects(c view.Consumer) bool {
 	return true
 }
 
-// id names the operation on a consumer among all operations of the queue.
 func (r *Run) id(t Target) string {
 	sum := sha256.Sum256([]byte(t.Consumer))
 	return r.Name + "-" + hex.EncodeToString(sum[:8])

@@ -268,7 +268,6 @@ func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call
 	}
 }
 
-// setQuery makes members of a direct invoke's document the parameters of the request.
 func (c *Call) setQuery(members []strictjson.Member) error {
 	c.Query = map[string][]string{}
 	for _, m := range members {

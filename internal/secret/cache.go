@@ -112,7 +112,6 @@ func (h *held) passes(of Reference, test func([][]byte) (bool, error)) (bool, er
 	return passes, nil
 }
 
-// within reports whether less than d has gone by since then.
 func within(now, then time.Time, d time.Duration) bool {
 	age := now.Sub(then)
 	return age >= 0 && age < d

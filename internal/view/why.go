@@ -201,7 +201,6 @@ func (c Consumer) retrying(cause string, add func(format string, arguments ...an
 		c.what(), times(c.Attempt), when, blame)
 }
 
-// orNone is a seq in text, or another text where there is none.
 func orNone(seq *jsonseq.Seq, none string) string {
 	if seq == nil {
 		return none

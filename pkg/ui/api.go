@@ -66,7 +66,6 @@ func (u *UI) post(ctx context.Context, path string, document, out any) error {
 	return u.api.Call(ctx, http.MethodPost, path, nil, body, out)
 }
 
-// notFound reports whether an error says that there is no such thing.
 func notFound(err error) bool {
 	var problem *client.Problem
 	return errors.As(err, &problem) && problem.Status == http.StatusNotFound

@@ -39,7 +39,6 @@ func (u *UI) posted(do func(*http.Request) (next string, err error)) http.Handle
 	}
 }
 
-// actions are what a page can do to consumers.
 var actions = []string{"redrive", "skip", "pause", "resume", "rewind"}
 
 // said is that an action was done; empty where an address has others' words in it.

@@ -24,7 +24,6 @@ type page struct {
 	load         func(*UI, context.Context, url.Values) (any, error)
 }
 
-// pages are the screens, by their addresses.
 var pages = map[string]page{
 	"overview":  {"Overview", "", (*UI).overview},
 	"queues":    {"Queues", "", (*UI).queues},

@@ -80,14 +80,12 @@ func (u *UI) search(ctx context.Context, query url.Values) (any, error) {
 	return f, nil
 }
 
-// refused reports whether the API has no such thing, or takes no such name.
 func refused(err error) bool {
 	var problem *client.Problem
 	return errors.As(err, &problem) &&
 		(problem.Status == http.StatusNotFound || problem.Status == http.StatusBadRequest)
 }
 
-// isQueue reports whether there is a queue of a name.
 func (u *UI) isQueue(ctx context.Context, name string) (bool, error) {
 	err := u.get(ctx, "/queues", client.Query("queue", name), &struct{}{})
 	if err != nil && refused(err) {

@@ -145,7 +145,6 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 	u.write(w, status, name, f)
 }
 
-// nothing is there at an address.
 func (u *UI) nothing(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(strings.TrimPrefix(r.URL.Path, "/"), "/") {
 		http.NotFound(w, r) // relative links of a screen would lead nowhere from here
@@ -181,7 +180,6 @@ func seeOther(w http.ResponseWriter, to string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// load asks the API for what a screen shows.
 func (u *UI) load(ctx context.Context, name string, query url.Values) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, 8*time.Second) // with retries
 	defer cancel()
@@ -192,7 +190,6 @@ func (u *UI) load(ctx context.Context, name string, query url.Values) (any, erro
 	return p.load(u, ctx, query)
 }
 
-// write writes a screen, or nothing where it cannot be rendered.
 func (u *UI) write(w http.ResponseWriter, status int, name string, f frame) {
 	text, err := render(name, "layout", f)
 	if err != nil {

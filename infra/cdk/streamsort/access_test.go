@@ -59,7 +59,7 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 		"ForAllValues:StringLike":    {"github/*", "${$}{all} of ${*}${?}", "@acme/*", "meta/*", "mail"},
 		"ForAllValues:StringNotLike": {"@*"}, // any queue but tenants'
 	}
-	got := maps.Collect(ownQueues(reach...))
+	got := ownQueues(reach...)
 	check.That(t, reflect.DeepEqual(want, got), "%v, want %v", got, want)
 }
 

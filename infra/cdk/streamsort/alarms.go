@@ -34,7 +34,6 @@ type alarm struct {
 	byTenant bool
 }
 
-// metric is a metric of CloudWatch.
 type metric struct {
 	namespace, name string
 	dimensions      []dimension
@@ -45,12 +44,10 @@ type dimension struct {
 	value *string
 }
 
-// lambdaMetric is one of Lambda's own about a function.
 func lambdaMetric(function awslambda.Function, name string) metric {
 	return metric{"AWS/Lambda", name, []dimension{{"FunctionName", function.FunctionName()}}}
 }
 
-// tableMetric is one of DynamoDB's own about a table.
 func tableMetric(table awsdynamodb.TableV2, name string) metric {
 	return metric{"AWS/DynamoDB", name, []dimension{{"TableName", table.TableName()}}}
 }
@@ -75,7 +72,6 @@ type named struct {
 	function awslambda.Function
 }
 
-// functions are all that there are.
 func (s *Streamsort) functions() []named {
 	return append(deployed(
 		named{"Enqueue", s.EnqueueFunction},
@@ -95,7 +91,6 @@ func (s *Streamsort) readingStreams() []named {
 		named{"Process", s.ProcessFunction})
 }
 
-// deployed are those of the functions that there are.
 func deployed(all ...named) []named {
 	return slices.DeleteFunc(all, func(f named) bool { return f.function == nil })
 }
@@ -112,7 +107,6 @@ func (s *Streamsort) busyTables() []namedTable {
 		{"Consumers", s.ConsumersTable}}
 }
 
-// tables are all that there are.
 func (s *Streamsort) tables() []namedTable {
 	return append(s.busyTables(), namedTable{"Arrivals", s.ArrivalsTable},
 		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable},
@@ -217,7 +211,6 @@ func (s *Streamsort) addAlarms() {
 	}
 }
 
-// apiAlarms are raised where an API fails, or has no room for its callers.
 func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 	return []alarm{
 		{
@@ -234,7 +227,6 @@ func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 	}
 }
 
-// callAlarms are raised where calls of a function fail.
 func callAlarms(f named) []alarm {
 	return []alarm{
 		{
@@ -249,7 +241,6 @@ func callAlarms(f named) []alarm {
 	}
 }
 
-// streamAlarms are raised where a stream's function falls behind.
 func streamAlarms(f named) []alarm {
 	var all []alarm
 	for _, a := range []struct {
@@ -319,7 +310,6 @@ func (s *Streamsort) addPage(page awscloudwatch.CfnAlarm) {
 		})
 }
 
-// watch has an alarm look at its metric.
 func watch(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
 	props.Namespace, props.MetricName, props.Statistic = &a.metric.namespace,
 		&a.metric.name, &a.statistic

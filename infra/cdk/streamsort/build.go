@@ -17,7 +17,6 @@ func functionNames() []string {
 	return []string{"enqueue", "sort", "sweep", "process", "delivery", "ack", "webhook", "source"}
 }
 
-// functionsPath begins the import path of each.
 const functionsPath = "github.com/streamsort/streamsort/functions/"
 
 // sourceKey is the Metadata by which the local stack finds what a function is built from.

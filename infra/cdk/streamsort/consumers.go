@@ -232,7 +232,6 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 	return statements
 }
 
-// toSecret allows process to read what requests are signed with.
 func toSecret(sign *Sign) []awsiam.PolicyStatement {
 	if sign == nil {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// line is a metric on a graph.
 type line struct {
 	metric    metric
 	statistic string
@@ -33,7 +32,6 @@ func (s *Streamsort) addDashboard() {
 		})
 }
 
-// dashboardBody is the dashboard as CloudWatch reads it.
 func (s *Streamsort) dashboardBody() *string {
 	region := awscdk.Stack_Of(s.scope).Region()
 	const width, height = 12, 6

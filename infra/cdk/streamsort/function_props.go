@@ -49,7 +49,6 @@ var functionDefaults = map[string]FunctionProps{
 // FunctionNames are the names in Props.Functions, sorted.
 func FunctionNames() []string { return slices.Sorted(maps.Keys(functionDefaults)) }
 
-// setFunctionDefaults fills in what the functions take, in a map of its own.
 func (p *Props) setFunctionDefaults() {
 	all := map[string]FunctionProps{}
 	maps.Copy(all, p.Functions) // those that are unknown are reported
@@ -64,7 +63,6 @@ func (p *Props) setFunctionDefaults() {
 	}
 }
 
-// checkFunctionProps checks what each function takes.
 func (p Props) checkFunctionProps(c *checker) {
 	for _, name := range slices.Sorted(maps.Keys(p.Functions)) {
 		f := p.Functions[name]

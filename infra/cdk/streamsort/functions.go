@@ -91,7 +91,6 @@ func (s *Streamsort) addFunctions() error {
 	return nil
 }
 
-// trackEnvironment is what works on chains.
 func (s *Streamsort) trackEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_CHAINS_TABLE": *s.ChainsTable.TableName(),
@@ -99,7 +98,6 @@ func (s *Streamsort) trackEnvironment() map[string]string {
 	}
 }
 
-// announceEnvironment is where announcements go.
 func (s *Streamsort) announceEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_EVENT_BUS":         *s.props.EventBus,
@@ -108,7 +106,6 @@ func (s *Streamsort) announceEnvironment() map[string]string {
 	}
 }
 
-// addProcess makes process, where there are consumers for it.
 func (s *Streamsort) addProcess() error {
 	p := s.props
 	if !slices.ContainsFunc(p.Consumers, func(c Consumer) bool { return c.Sink != nil }) {
@@ -303,14 +300,12 @@ func (s *Streamsort) attach() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{statement}
 }
 
-// anyResource is why a policy has a resource of *.
 var anyResource = suppression{
 	rule: "AwsSolutions-IAM5", appliesTo: []any{"Resource::*"},
 	reason: "ec2's actions on network interfaces, by which Lambda reaches a VPC, and X-Ray's take no resource: " +
 		"AWS has none narrower than *.",
 }
 
-// excuse says why a function's policy has wildcards.
 func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
 	var all []suppression
 	if *s.props.Tracing || s.props.VPC.Subnets != "" {
@@ -330,7 +325,6 @@ func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
 	}
 }
 
-// policyOf is what a function may do.
 func policyOf(f awslambda.Function) awscdk.CfnResource {
 	policy := f.Role().Node().FindChild(jsii.String("DefaultPolicy"))
 	return policy.Node().DefaultChild().(awscdk.CfnResource)
@@ -363,10 +357,8 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 	return &environment
 }
 
-// metricsNamespace is where the functions' metrics are.
 const metricsNamespace = "Streamsort"
 
-// service is the stack's name in the metrics.
 func (s *Streamsort) service() string { return strings.ToLower(s.id) }
 
 func seconds(d time.Duration) awscdk.Duration {

@@ -24,7 +24,6 @@ const alias = "live"
 // producers.
 const putAlias = "put"
 
-// newAlias puts an alias on what is deployed.
 func (s *Streamsort) newAlias(id, name, description string,
 	function awslambda.Function) awslambda.Alias {
 	made := awslambda.NewAlias(s.scope, &id, &awslambda.AliasProps{
@@ -39,7 +38,6 @@ func (s *Streamsort) liveARN(function awslambda.Function) *string {
 	return s.live[function].AliasRef().AliasArn
 }
 
-// permit has a service of AWS call a function for a source.
 func (s *Streamsort) permit(id, service string, function awslambda.Function, source *string) {
 	awslambda.NewCfnPermission(s.scope, jsii.String(id+"Permission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
@@ -57,7 +55,6 @@ func (s *Streamsort) liveName(function awslambda.Function) *string {
 	return qualified(function, alias)
 }
 
-// qualified is a function's name with an alias.
 func qualified(function awslambda.Function, alias string) *string {
 	return awscdk.Fn_Join(jsii.String(":"), &[]*string{function.FunctionName(), &alias})
 }
@@ -116,7 +113,6 @@ func (s *Streamsort) addShifts() {
 // enqueuePut begins the names of what watches and moves the alias put.
 const enqueuePut = "EnqueuePut"
 
-// addShift has CodeDeploy move an alias, where that is wanted.
 func (s *Streamsort) addShift(name string, alias awslambda.Alias) {
 	if s.shifts == nil {
 		return

@@ -33,7 +33,6 @@ func (s *Streamsort) newLogGroup(id string) awslogs.LogGroup {
 	return group
 }
 
-// retentionDays are the numbers of days that CloudWatch can keep logs for.
 func retentionDays() []int {
 	return []int{
 		1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731,

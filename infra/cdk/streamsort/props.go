@@ -218,7 +218,6 @@ type VPC struct {
 	Subnets, SecurityGroups string
 }
 
-// checkQueueSettings checks the settings of new queues.
 func (p Props) checkQueueSettings(c *checker) {
 	if *p.FirstSeq < 0 {
 		c.fail("firstSeq", "is %d; write a number from 0 to %d", *p.FirstSeq, int64(cursor.MaxSeq))
@@ -232,7 +231,6 @@ func (p Props) checkQueueSettings(c *checker) {
 	oneOf(c, "late", p.Late, cursor.LateDeliver, cursor.LateDrop)
 }
 
-// queueVariables give the functions the settings of new queues.
 func (p Props) queueVariables() map[string]string {
 	// A keyed queue has all settings.
 	queue := cursor.Settings{

@@ -34,7 +34,6 @@ func (p Props) checkQuotas(c *checker) {
 	}
 }
 
-// countQuotas: count what tenants take.
 func (s *Streamsort) countQuotas() awsiam.PolicyStatement {
 	return under(on(s.TroubleTable, "UpdateItem"), "StringLike", quota.Keys+"*")
 }

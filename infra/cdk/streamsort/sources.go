@@ -84,7 +84,6 @@ type Source struct {
 	Timeout time.Duration `json:"-"`
 }
 
-// text is a source as its function reads it.
 func (o Source) text(kind string, partial bool) (string, error) {
 	o.Kind = kind
 	raw, err := strictjson.Marshal(struct {
@@ -119,7 +118,6 @@ type Kafka struct {
 // KafkaAccess is a SourceAccessConfiguration of an event source mapping.
 type KafkaAccess struct{ Type, URI string }
 
-// withDefaults is a copy of it with what is left out.
 func (o Source) withDefaults(id string) Source {
 	_, isQueue := o.From.(awssqs.IQueue)
 	fill(&o, Source{Name: id, BatchSize: either(isQueue, 10, 100), Parallelization: 1, Retries: 100,
@@ -165,7 +163,6 @@ func (s *Streamsort) AddSource(id string, from Source) error {
 // sourceID begins the logical ids of what a source is made of.
 const sourceID = "Source"
 
-// addedSource is a source that is being added.
 type addedSource struct {
 	*Streamsort
 	Source
@@ -175,7 +172,6 @@ type addedSource struct {
 	live     awslambda.Alias
 }
 
-// check is what is out of its bounds.
 func (o Source) check() error {
 	var c checker
 	between(&c, "parallelization", o.Parallelization, 1, 10)

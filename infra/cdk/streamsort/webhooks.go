@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -165,13 +164,14 @@ func (s *Streamsort) storeIn(seqs bool, reach ...*paths.Mapping) []awsiam.Policy
 	if seqs {
 		messages, arrivals = append(messages, "GetItem"), append(arrivals, "BatchGetItem")
 	}
-	for operator, queues := range ownQueues(reach...) {
+	own := ownQueues(reach...)
+	for _, operator := range slices.Sorted(maps.Keys(own)) {
 		for _, statement := range []awsiam.PolicyStatement{
 			on(s.MessagesTable, messages...),
 			on(s.ArrivalsTable, arrivals...),
 			s.moveCursors(),
 		} {
-			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})
+			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": own[operator]})
 			statements = append(statements, statement)
 		}
 	}
@@ -201,7 +201,6 @@ func (s *Streamsort) webhookAccess(sources []webhook.Source) []awsiam.PolicyStat
 	return statements
 }
 
-// readSecret: read a secret of Secrets Manager, or a parameter of Systems Manager.
 func readSecret(arn string) awsiam.PolicyStatement {
 	action := "secretsmanager:GetSecretValue"
 	if strings.Contains(arn, ":ssm:") {
@@ -210,29 +209,23 @@ func readSecret(arn string) awsiam.PolicyStatement {
 	return allow([]string{action}, &arn)
 }
 
-// ownQueues are the queues that sources can name, as conditions of IAM: those that are like one of
-// these texts, and, where a source may name any but tenants', those that are not like theirs.
-func ownQueues(all ...*paths.Mapping) iter.Seq2[string, []string] {
-	var own []string
-	any := false
+// ownQueues are the queues that sources can name, by the operators of IAM's conditions: those that
+// are like one of these texts, and, where a source may name any but tenants', those that are not
+// like theirs.
+func ownQueues(all ...*paths.Mapping) map[string][]string {
+	const like = "ForAllValues:StringLike"
+	queues := map[string][]string{}
 	for _, w := range all {
 		switch {
 		case w.Fixed != "":
-			own = append(own, literal.Replace(w.Fixed))
+			queues[like] = append(queues[like], literal.Replace(w.Fixed))
 		case w.Prefix == "":
-			any = true
+			queues["ForAllValues:StringNotLike"] = []string{"@*"}
 		default:
-			own = append(own, literal.Replace(w.Prefix)+"*")
+			queues[like] = append(queues[like], literal.Replace(w.Prefix)+"*")
 		}
 	}
-	return func(yield func(string, []string) bool) {
-		if len(own) > 0 && !yield("ForAllValues:StringLike", own) {
-			return
-		}
-		if any {
-			yield("ForAllValues:StringNotLike", []string{"@*"})
-		}
-	}
+	return queues
 }
 
 // literal writes what IAM would read as a wildcard or a variable as itself.

@@ -382,8 +382,7 @@ func TestOnlyAPipeLingers(t *testing.T) {
 	check.OK(t, os.WriteFile(path, []byte("1\n"), 0o600))
 	file := check.Get(os.Open(path))
 	defer file.Close()
-	reader, writer, err := os.Pipe()
-	check.OK(t, err)
+	reader, writer := check.Get2(os.Pipe())
 	defer reader.Close()
 	defer writer.Close()
 	for in, want := range map[io.Reader]time.Duration{file: 0, reader: linger,

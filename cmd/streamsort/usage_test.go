@@ -204,8 +204,7 @@ func TestPagesTypeVerbs(t *testing.T) {
 	check.OK(t, err)
 	lines := 0
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		check.OK(t, err)
+		text := check.Get(os.ReadFile(page))
 		for _, found := range typedIn.FindAllStringSubmatch(string(text), -1) {
 			line, _, _ := strings.Cut(found[1]+found[2], " #")
 			for _, end := range []string{" | ", " && ", " …"} {

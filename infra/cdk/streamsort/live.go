@@ -62,18 +62,14 @@ func qualified(function awslambda.Function, alias string) *string {
 // rollbackAlarm says that what was deployed last fails. It is quick, and looks at calls of one
 // alias alone; CodeDeploy goes back by it, where Props.Shift has it, and people do otherwise.
 func rollbackAlarm(name string, function awslambda.Function, alias string) alarm {
-	return alarm{
-		id: name + "RollbackAlarm", section: "RollbackAlarm",
-		description: "Calls of the version that was deployed last fail",
-		metric: metric{"AWS/Lambda", "Errors", []dimension{
+	a := recurring(name+"RollbackAlarm", "RollbackAlarm",
+		"Calls of the version that was deployed last fail",
+		metric{"AWS/Lambda", "Errors", []dimension{
 			{"Resource", qualified(function, alias)}, {"FunctionName", function.FunctionName()},
-		}},
-		statistic: "Sum", threshold: 1, period: rollbackPeriod, periods: 3, points: 2,
-	}
+		}})
+	a.period = time.Minute
+	return a
 }
-
-// rollbackPeriod is how long the calls are counted that an alarm looks at.
-const rollbackPeriod = time.Minute
 
 // shifts are CodeDeploy's ways to move calls from a version to the next.
 func shifts() []string {

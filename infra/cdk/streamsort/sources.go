@@ -305,9 +305,8 @@ func (a *addedSource) addAlarms() {
 	alarms := append(callAlarms(named{a.id, a.function}), alarm{
 		id: a.id + "FailuresAlarm", section: "SourceFailuresAlarm",
 		description: "Records of a source made no message, or were given up on",
-		metric: metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible",
-			[]dimension{{"QueueName", a.failures.QueueName()}}},
-		statistic: "Maximum", threshold: 1,
+		metric:      queueMetric(a.failures, visible),
+		statistic:   "Maximum", threshold: 1,
 	}, a.behindAlarm())
 	for _, made := range alarms {
 		a.addAlarm(made)
@@ -323,8 +322,8 @@ func (a *addedSource) behindAlarm() alarm {
 	}
 	switch from := a.From.(type) {
 	case awssqs.IQueue:
-		made.metric, made.threshold = metric{"AWS/SQS", "ApproximateAgeOfOldestMessage",
-			[]dimension{{"QueueName", from.QueueName()}}}, a.BehindAfter.Seconds()
+		made.metric, made.threshold = queueMetric(from, "ApproximateAgeOfOldestMessage"),
+			a.BehindAfter.Seconds()
 	case awskinesis.IStream, awsdynamodb.ITable:
 		made.metric, made.threshold = lambdaMetric(a.function, "IteratorAge"),
 			float64(a.BehindAfter.Milliseconds())

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
@@ -131,7 +130,7 @@ func (c Consumer) why(state State) Reason {
 		r.Text = c.retrying(r.Cause, add)
 	case CatchingUp:
 		r.Text = fmt.Sprintf("%s seqs wait for the consumer, and nothing is wrong: it gets them in turn.",
-			orNone(c.Lag, "Some"))
+			c.Lag.Or("Some"))
 		if r.Cause == Starting {
 			r.Text = "The consumer finds the place where it begins; it delivers after that."
 		}
@@ -201,14 +200,7 @@ func (c Consumer) retrying(cause string, add func(format string, arguments ...an
 		c.what(), times(c.Attempt), when, blame)
 }
 
-func orNone(seq *jsonseq.Seq, none string) string {
-	if seq == nil {
-		return none
-	}
-	return strconv.FormatInt(int64(*seq), 10)
-}
-
-func (h Head) seq() string { return orNone(h.Seq, "at the head") }
+func (h Head) seq() string { return h.Seq.Or("at the head") }
 
 // what is the message at the head, or the batch that failed as a whole.
 func (h Head) what() string {

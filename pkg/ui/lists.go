@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/bulk"
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
@@ -112,13 +111,6 @@ func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]ro
 	return all, nil
 }
 
-func number(s *jsonseq.Seq) int64 {
-	if s == nil {
-		return 0
-	}
-	return int64(*s)
-}
-
 // pick is a row as the value of a check box.
 func pick(r row) string { return bulk.Target{Queue: r.Queue, Consumer: r.Consumer}.Text() }
 
@@ -148,7 +140,7 @@ func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []char
 	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue)
 	lag := int64(0)
 	for _, c := range consumers {
-		lag = max(lag, number(c.Lag))
+		lag = max(lag, c.Lag.OrZero())
 	}
 	put := u.trends.note(key, now, int64(q.Position))
 	delivered := u.trends.note(key+"\x00delivered", now, int64(q.Position)-lag)

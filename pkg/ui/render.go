@@ -56,7 +56,7 @@ var functions = template.FuncMap{
 	"newID": rand.Text, "printable": printable.Text,
 	"lasting": func(t time.Time) string { return "for " + greatest(max(time.Since(t), 0)) },
 	"passed":  func(t time.Time) bool { return time.Until(t) <= 0 },
-	"seq":     number,
+	"seq":     (*jsonseq.Seq).OrZero,
 	"pick":    pick,
 	"add":     func(a, b int64) int64 { return a + b },
 	"short":   short,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -157,12 +158,8 @@ func (u *UI) nothing(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *UI) frame(name string, query url.Values) frame {
-	live := url.Values{"of": {name}}
-	for key, values := range query {
-		if key != "of" {
-			live[key] = values
-		}
-	}
+	live := maps.Clone(query)
+	live.Set("of", name)
 	f := frame{
 		Title: pages[name].titled(query), Page: name, Live: "live?" + live.Encode(),
 		Operate: u.options.Operate, Token: u.secret, API: u.options.URL,

@@ -113,19 +113,18 @@ func typed(line *kong.Context, name string) string {
 // otherName says which queue, consumer or chain is nearly called like the one of the line that is
 // not there; empty where none is, or where it cannot be asked.
 func (s *session) otherName(err error, line *kong.Context) string {
-	var problem *client.Problem
-	queue := typed(line, "queue")
+	queue, code := typed(line, "queue"), client.CodeOf(err)
 	if p, err := parsePlaced(typed(line, "message")); queue == "" && err == nil {
 		queue = p.queue
 	}
 	kind, name, query := "", "", url.Values{}
-	switch errors.As(err, &problem); {
-	case errors.Is(err, cursor.ErrNoQueue) || problem != nil && problem.Code == "no-queue":
+	switch {
+	case errors.Is(err, cursor.ErrNoQueue) || code == "no-queue":
 		kind, name = "queue", queue
-	case problem != nil && problem.Code == "no-consumer":
+	case code == "no-consumer":
 		kind, name = "consumer", typed(line, "consumer")
 		query.Set("queue", queue)
-	case problem != nil && problem.Code == "no-chain":
+	case code == "no-chain":
 		kind, name = "chain", typed(line, "tag")
 		query.Set("state", "open")
 	}

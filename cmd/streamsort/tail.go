@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -59,9 +58,8 @@ func (c *tailCommand) Run(s *session) error {
 			Messages       []json.RawMessage
 		}
 		_, err := s.get("/messages", query, &page)
-		problem, is := errors.AsType[*client.Problem](err)
 		// with --follow, a queue that is not there is waited for
-		if err != nil && (!c.Follow || !is || problem.Code != "no-queue") {
+		if err != nil && (!c.Follow || client.CodeOf(err) != "no-queue") {
 			return err
 		}
 		for _, raw := range page.Messages {

@@ -190,7 +190,7 @@ func (r *Run) act(ctx context.Context, t Target) (outcome, string) {
 			return changed, "it is not in this state any more, or again"
 		}
 		err = r.post(ctx, t, c)
-		code := codeOf(err)
+		code := client.CodeOf(err)
 		if !slices.Contains(changedCodes, code) {
 			return ended(done, err)
 		}
@@ -279,7 +279,7 @@ func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 			Next       string
 		}
 		err := r.api.Call(ctx, http.MethodGet, "/operations", query, nil, &page)
-		if slices.Contains(goneCodes, codeOf(err)) {
+		if slices.Contains(goneCodes, client.CodeOf(err)) {
 			return false, nil
 		}
 		if err != nil {

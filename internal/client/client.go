@@ -137,6 +137,14 @@ func (p *Problem) MayPass() bool {
 
 func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Detail) }
 
+// CodeOf is the code of the problem that the API answered with; empty where it is no problem.
+func CodeOf(err error) string {
+	if problem, ok := errors.AsType[*Problem](err); ok {
+		return problem.Code
+	}
+	return ""
+}
+
 // Query makes a query of names and values; those that are empty are left out.
 func Query(pairs ...string) url.Values {
 	query := url.Values{}

@@ -66,7 +66,10 @@ func (u *UI) post(ctx context.Context, path string, document, out any) error {
 	return u.api.Call(ctx, http.MethodPost, path, nil, body, out)
 }
 
-func notFound(err error) bool {
-	var problem *client.Problem
-	return errors.As(err, &problem) && problem.Status == http.StatusNotFound
+// statusOf is the status of what the API refused; 0 of another error.
+func statusOf(err error) int {
+	if problem, is := errors.AsType[*client.Problem](err); is {
+		return problem.Status
+	}
+	return 0
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -115,7 +116,8 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	parser := kong.Must(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
 		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups,
 		wholeNumbers, withExamples,
-		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { done = code }))
+		kong.Vars{"version": fmt.Sprintf("streamsort %s %s/%s", versionOf(build()), runtime.GOOS,
+			runtime.GOARCH)}, kong.Exit(func(code int) { done = code }))
 	kongcompletion.Register(parser)
 	if done >= 0 {
 		return done // a shell asked how to go on

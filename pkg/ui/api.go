@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -56,14 +55,6 @@ func (u *UI) asking(ctx context.Context, failed *error) func(out any, path strin
 
 func (u *UI) get(ctx context.Context, path string, query url.Values, out any) error {
 	return u.api.Call(ctx, http.MethodGet, path, query, nil, out)
-}
-
-func (u *UI) post(ctx context.Context, path string, document, out any) error {
-	body, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	return u.api.Call(ctx, http.MethodPost, path, nil, body, out)
 }
 
 // statusOf is the status of what the API refused; 0 of another error.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"crypto/subtle"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -66,8 +67,9 @@ func (u *UI) operate(r *http.Request) (string, error) {
 	if token := form.Get("claim"); token != "" {
 		document["token"] = token
 	}
-	if err := u.post(r.Context(), "/operations", document, &struct{}{}); err != nil {
-		return "", err
+	body, err := json.Marshal(document)
+	if err == nil {
+		err = u.api.Call(r.Context(), http.MethodPost, "/operations", nil, body, &struct{}{})
 	}
-	return link("queue", "queue", queue, "did", form.Get("action"), "to", form.Get("consumer")), nil
+	return link("queue", "queue", queue, "did", form.Get("action"), "to", form.Get("consumer")), err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/sink/s3"
 )
 
@@ -221,7 +222,8 @@ const readersVariable = "STREAMSORT_READERS"
 func (s *Streamsort) newFunction(f function) awslambda.Function {
 	if f.quotas && s.quotas != nil {
 		f.environment = merged(f.environment, map[string]string{"STREAMSORT_QUOTAS": "true"})
-		f.access, f.files = append(f.access, s.countQuotas()), merged(f.files, s.quotas)
+		takes := under(on(s.TroubleTable, "UpdateItem"), "StringLike", quota.Keys+"*")
+		f.access, f.files = append(f.access, takes), merged(f.files, s.quotas)
 	}
 	p, logs := s.props, s.newLogGroup(f.id+"Logs")
 	role := awsiam.NewRole(s.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{

@@ -72,12 +72,10 @@ func rollbackAlarm(name string, function awslambda.Function, alias string) alarm
 }
 
 // shifts are CodeDeploy's ways to move calls from a version to the next.
-func shifts() []string {
-	return []string{
-		"Canary10Percent5Minutes", "Canary10Percent10Minutes", "Canary10Percent15Minutes", "Canary10Percent30Minutes",
-		"Linear10PercentEvery1Minute", "Linear10PercentEvery2Minutes", "Linear10PercentEvery3Minutes",
-		"Linear10PercentEvery10Minutes", "AllAtOnce",
-	}
+var shifts = []string{
+	"Canary10Percent5Minutes", "Canary10Percent10Minutes", "Canary10Percent15Minutes", "Canary10Percent30Minutes",
+	"Linear10PercentEvery1Minute", "Linear10PercentEvery2Minutes", "Linear10PercentEvery3Minutes",
+	"Linear10PercentEvery10Minutes", "AllAtOnce",
 }
 
 // addShifts has CodeDeploy move the aliases, where that is wanted.

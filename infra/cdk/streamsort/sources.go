@@ -84,13 +84,17 @@ type Source struct {
 	Timeout time.Duration `json:"-"`
 }
 
-func (o Source) text(kind string, partial bool) (string, error) {
-	o.Kind = kind
+// text is a source, all of it within its bounds, as its function reads it.
+func (o Source) text() (_ string, err error) {
+	if o.Kind, err = o.kind(); err != nil {
+		return "", err
+	}
+	kafka, _ := o.From.(Kafka)
 	raw, err := strictjson.Marshal(struct {
 		Source
 		Order   string `json:"order,omitempty"`
 		Partial bool   `json:"partial,omitempty"`
-	}{o, either(o.Arrival, "arrival", ""), partial})
+	}{o, either(o.Arrival, "arrival", ""), kafka.Pollers > 0})
 	if err == nil {
 		_, err = source.Read(raw)
 	}
@@ -134,15 +138,7 @@ func (o Source) withDefaults(id string) Source {
 // The error says what is wrong, and nothing has been made then.
 func (s *Streamsort) AddSource(id string, from Source) error {
 	from = from.withDefaults(id)
-	if err := from.check(); err != nil {
-		return fmt.Errorf("source %s: %w", id, err)
-	}
-	kind, err := from.kind()
-	if err != nil {
-		return fmt.Errorf("source %s: %w", id, err)
-	}
-	kafka, _ := from.From.(Kafka)
-	text, err := from.text(kind, kafka.Pollers > 0)
+	text, err := from.text()
 	if err != nil {
 		return fmt.Errorf("source %s: %w", id, err)
 	}
@@ -212,6 +208,9 @@ func (k Kafka) check(c *checker) {
 
 // kind is what the source's records are; the error says what From cannot carry.
 func (o Source) kind() (string, error) {
+	if err := o.check(); err != nil {
+		return "", err
+	}
 	own, carried := "", []string(nil)
 	switch from := o.From.(type) {
 	case awssqs.IQueue:

@@ -60,7 +60,7 @@ func (p Props) validate(id string) error {
 	p.checkLogs(c)
 	oneOf(c, "architecture", p.Architecture, ARM64, AMD64)
 	if p.Shift != "" {
-		oneOf(c, "shift", p.Shift, shifts()...)
+		oneOf(c, "shift", p.Shift, shifts...)
 	}
 	p.checkTenants(c)
 	if p.FunctionURL && p.hasTenants() {

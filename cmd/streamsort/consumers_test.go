@@ -99,7 +99,8 @@ func TestWhy(t *testing.T) {
 		check.That(t, strings.Contains(out, want), "%s: no %q in\n%s%s", line, want, out, errOut)
 	}
 	out, _, _ = prints(t, "--url", url, "-o", "jsonl", "why", "orders")
-	check.That(t, strings.HasPrefix(out, `{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`), "as JSON: %s", out)
+	const begins = `{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`
+	check.That(t, strings.HasPrefix(out, begins), "as JSON: %s", out)
 	const settling = `{"queue":"octo","kind":"keyed","state":"ok","position":2,"waiting":2,"dueAt":"2026-01-01T00:00:05Z"}`
 	orders := failing["/queues"]
 	for _, c := range []struct{ queue, consumers, want string }{

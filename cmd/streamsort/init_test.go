@@ -71,7 +71,8 @@ func TestInitOverwritesNothing(t *testing.T) {
 	check.OK(t, os.WriteFile("README.md", []byte("mine"), 0o600))
 	_, errOut, code := prints(t, "init")
 	check.Is(t, code, exitRefused)
-	check.Has(t, errOut, "README.md is there already, and init overwrites nothing: name another folder")
+	check.Has(t, errOut,
+		"README.md is there already, and init overwrites nothing: name another folder")
 	files, err := os.ReadDir(".")
 	check.That(t, err == nil && len(files) == 1, "files %v, %v", files, err)
 	_, errOut, code = prints(t, "init", "cobol")

@@ -150,9 +150,9 @@ func (c *consumerSettle) Run(s *session) error {
 }
 
 func (s *session) audit(queue, consumer string) error {
-	return limited(s.listing("at", "consumer", "what", "outcome", "reason", "id", "who"), "/operations",
-		client.Query("queue", queue, "consumer", consumer), "operations", new(0),
-		func(a operation) []any { return a.cells(s.clock) })
+	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")
+	return limited(l, "/operations", client.Query("queue", queue, "consumer", consumer), "operations",
+		new(0), func(a operation) []any { return a.cells(s.clock) })
 }
 
 type operation view.Operation

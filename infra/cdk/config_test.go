@@ -104,7 +104,7 @@ func TestSettingsAreListed(t *testing.T) {
 				got[name[1]] = true
 			}
 		}
-		check.Is(t, cmp.Diff(want, got), "", "docs/reference/settings.md (- there are, + listed)", section)
+		check.Is(t, cmp.Diff(want, got), "", "settings.md (- there are, + listed)", section)
 	}
 }
 

@@ -105,7 +105,7 @@ func TestToken(t *testing.T) {
 	said, failed = "", errors.New("no more tokens")
 	c.http.Transport = &refusing{}
 	check.Says(t, c.Call(t.Context(), "GET", "/queues", nil, nil, nil), "no more tokens")
-	check.That(t, check.Err(Open(Access{URL: "ftp://x", Token: token})) != nil, "a text that is no URL")
+	check.Says(t, check.Err(Open(Access{URL: "ftp://x", Token: token})), "must be like")
 	check.Says(t, check.Err(Open(Access{URL: "http://127.0.0.1:1", Token: token, Sign: true})),
 		"both given")
 }

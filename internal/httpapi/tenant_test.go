@@ -108,7 +108,8 @@ func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
 			TenantClaim: "org",
 		}
 		var answer struct{ Body string }
-		check.OK(t, json.Unmarshal([]byte(handled(t, a, v2(`{"jwt":{"claims":{"org":"acme"}}}`))), &answer))
+		text := handled(t, a, v2(`{"jwt":{"claims":{"org":"acme"}}}`))
+		check.OK(t, json.Unmarshal([]byte(text), &answer))
 		check.Has(t, answer.Body, want, queue)
 	}
 }

@@ -20,7 +20,7 @@ const maxExact = 1 << 53
 // Seq is a seq in a JSON document.
 type Seq int64
 
-// Or is the seq in decimal digits, or a text where there is none.
+// Or is the seq in decimal digits; a nil seq is the other text.
 func (s *Seq) Or(none string) string {
 	if s == nil {
 		return none
@@ -28,7 +28,7 @@ func (s *Seq) Or(none string) string {
 	return strconv.FormatInt(int64(*s), 10)
 }
 
-// OrZero is the seq; 0 where there is none.
+// OrZero is the seq; a nil one is 0.
 func (s *Seq) OrZero() int64 {
 	if s == nil {
 		return 0

@@ -156,7 +156,8 @@ func parseValues(text string) ([][]byte, error) {
 		}
 	}
 	if len(list) < 1 || len(list) > MaxValues {
-		return nil, wrongValue("its value has %d secrets: there must be from 1 to %d", len(list), MaxValues)
+		return nil, wrongValue("its value has %d secrets: there must be from 1 to %d", len(list),
+			MaxValues)
 	}
 	if _, err := strictjson.Members([]byte(text)); err == nil {
 		// What the console of Secrets Manager makes: nobody signs with all of that.

@@ -81,7 +81,8 @@ func TestFetch(t *testing.T) {
 		check.That(t, asked[0] == want, "asked for %s, want %s", asked[0], want)
 	}
 	server.Close()
-	check.That(t, check.Err(store.Fetch(t.Context(), all[0])) != nil, "a store that is not there answers")
+	_, err := store.Fetch(t.Context(), all[0])
+	check.That(t, err != nil, "a store that is not there answers")
 }
 
 func TestNewStoreNamesWhatIsMissing(t *testing.T) {

@@ -19,7 +19,7 @@ func (s *Streamsort) addOutputs() {
 	}
 	for _, o := range []struct {
 		id, description string
-		value           *string // nil: there is none
+		value           *string // a nil one is left out
 		exported        bool
 	}{
 		{"ApiUrl", "The HTTP API", s.APIEndpoint(), false},

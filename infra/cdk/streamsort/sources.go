@@ -125,7 +125,8 @@ type KafkaAccess struct{ Type, URI string }
 func (o Source) withDefaults(id string) Source {
 	_, isQueue := o.From.(awssqs.IQueue)
 	fill(&o, Source{Name: id, BatchSize: either(isQueue, 10, 100), Parallelization: 1, Retries: 100,
-		MaxRecordAge: 6 * time.Hour, BehindAfter: 15 * time.Minute, Memory: 256, Timeout: 30 * time.Second})
+		MaxRecordAge: 6 * time.Hour, BehindAfter: 15 * time.Minute, Memory: 256,
+		Timeout: 30 * time.Second})
 	return o
 }
 

@@ -49,7 +49,6 @@ func (s *printed) has(prefix string) (found []string) {
 	return found
 }
 
-// awaits waits until a line that begins so is there.
 func (s *printed) awaits(t *testing.T, prefix string) {
 	t.Helper()
 	await.Until(t, prefix, func() (bool, any) { return len(s.has(prefix)) > 0, len(s.has("")) })

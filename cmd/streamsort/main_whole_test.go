@@ -100,7 +100,6 @@ func describeStack(w http.ResponseWriter, r *http.Request, api string) {
 		output+`</member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
 }
 
-// lose deletes a message from its table.
 func lose(ts *testscript.TestScript, _ bool, arguments []string) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: ts.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
 	ts.Check(err)
@@ -128,7 +127,6 @@ func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
 	}
 }
 
-// awaitPosition waits until a queue is at a position.
 func awaitPosition(ts *testscript.TestScript, _ bool, arguments []string) {
 	api, err := client.New(ts.Getenv("STREAMSORT_URL"))
 	ts.Check(err)

@@ -40,7 +40,6 @@ func answers(t *testing.T, documents map[string]string) string {
 	})
 }
 
-// prints is what a line prints.
 func prints(t *testing.T, arguments ...string) (out, errOut string, code int) {
 	t.Helper()
 	return printsOf(t.Context(), "", arguments...)

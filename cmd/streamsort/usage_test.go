@@ -124,7 +124,6 @@ func TestFetchable(t *testing.T) {
 
 var updateReference = flag.Bool("update", false, "write the verbs into docs/reference/cli.md")
 
-// parsing is a parser of lines.
 func parsing(t *testing.T, options ...kong.Option) *kong.Kong {
 	t.Helper()
 	parser := check.Get(kong.New(&commands{}, append(options, kong.Vars{"version": ""}, groups)...))

@@ -272,7 +272,6 @@ func TestReleasedByDefault(t *testing.T) {
 	check.Is(t, cmp.Diff(texts(want), texts(got)), "", "- the CDK's, + the release's")
 }
 
-// optionalParameters switch parts of the template on.
 var optionalParameters = map[string]any{
 	"Config": "config/", "Sinks": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo", "Consumers": `{"consumers":[{"name":"a"}]}`,
 	"Mode": "async", "FunctionUrl": "true", "WebhookSecrets": "arn:aws:ssm:eu-west-1:123456789012:parameter/shop",

@@ -56,7 +56,6 @@ func TestPutRepeatsWhatIsUnknown(t *testing.T) {
 	check.Has(t, (*bodies)[0], `{"a": 1}`)
 }
 
-// over is a client whose requests go through a transport.
 func over(transport http.RoundTripper) *Client {
 	c := check.Get(New("http://127.0.0.1:1"))
 	c.http = &http.Client{Transport: transport}

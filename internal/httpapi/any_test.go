@@ -12,7 +12,6 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 )
 
-// handled is what an API answers to an event.
 func handled(t testing.TB, api *httpapi.API, event string) string {
 	t.Helper()
 	return string(check.Get(api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(),

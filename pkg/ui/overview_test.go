@@ -17,10 +17,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
-// tokenOf is the key of a request's token.
 type tokenOf struct{}
 
-// ofContext is the token in a request's context.
 func ofContext(ctx context.Context) (string, error) {
 	token, _ := ctx.Value(tokenOf{}).(string)
 	return token, nil

@@ -40,7 +40,6 @@ func answering(t *testing.T, documents map[string]string, options ui.Options) ht
 	return check.Get(ui.New(options))
 }
 
-// shown is a screen, as it is asked for.
 func shown(page http.Handler, address string) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
 	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil))

@@ -180,7 +180,6 @@ func TestKeyEncrypts(t *testing.T) {
 		counts["AWS::Logs::LogGroup"] >= 6, "looked at %v", counts)
 }
 
-// sourcesStack is a stack with a source of each kind.
 func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 	t.Helper()
 	props.Binaries = binaries[ARM64]

@@ -22,7 +22,6 @@ func tenants(change func(*Props)) Props {
 	return p
 }
 
-// of are properties of one function.
 func of(name string, takes FunctionProps) Props {
 	return Props{Functions: map[string]FunctionProps{name: takes}}
 }

@@ -49,7 +49,6 @@ var binaries = map[Architecture]string{}
 // object is a JSON object, or a CloudFormation function, of a template.
 type object = map[string]any
 
-// template is a synthesised template.
 type template struct{ Resources, Outputs map[string]object }
 
 // The configurations that the tests look at, each synthesised once.

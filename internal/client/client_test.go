@@ -110,16 +110,18 @@ func TestToken(t *testing.T) {
 }
 
 // answering answers one request after the other.
-type answering []*http.Response
+type answering []answered
+
+type answered struct {
+	status           int
+	body, retryAfter string
+}
 
 func (a *answering) RoundTrip(*http.Request) (*http.Response, error) {
 	next := (*a)[0]
 	*a = (*a)[1:]
-	return next, nil
-}
-
-func response(status int, body string) *http.Response {
-	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}
+	return &http.Response{StatusCode: next.status, Body: io.NopCloser(strings.NewReader(next.body)),
+		Header: http.Header{"Retry-After": {next.retryAfter}}}, nil
 }
 
 // What is wrong with messages of a repeat, which brings only some, is reported with their places in
@@ -127,8 +129,8 @@ func response(status int, body string) *http.Response {
 func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := over(&answering{
-			response(200, `{"results":[{"status":200},{"status":503},{"status":200},{"status":503}]}`),
-			response(400, `{"errors":[{"field":"messages[1].seq","index":1,"other":0}]}`),
+			{200, `{"results":[{"status":200},{"status":503},{"status":200},{"status":503}]}`, ""},
+			{400, `{"errors":[{"field":"messages[1].seq","index":1,"other":0}]}`, ""},
 		})
 		_, err := c.Put(t.Context(), slices.Repeat([]json.RawMessage{json.RawMessage(`1`)}, 4))
 		f := check.As[*Problem](t, err).Errors[0]
@@ -140,10 +142,9 @@ func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 // What a queue has no room for in the end is reported with the place where it has.
 func TestPutSaysWhereAQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var answers answering
-		for range defaultAttempts {
-			answers = append(answers, response(200, `{"results":[{"status":429,"outcome":"full","queue":"q","seq":"9","new":"3","maxAhead":5,"detail":"too far"}]}`))
-		}
+		answers := answering(slices.Repeat([]answered{
+			{200, `{"results":[{"status":429,"outcome":"full","queue":"q","seq":"9","new":"3","maxAhead":5,"detail":"too far"}]}`, ""},
+		}, defaultAttempts))
 		_, err := over(&answers).Put(t.Context(), []json.RawMessage{json.RawMessage(`1`)})
 		left := check.As[*NotTakenError](t, err)
 		check.Is(t, left.First.MaxAhead, 5)
@@ -159,9 +160,7 @@ func TestCallWaitsAsLongAsItIsTold(t *testing.T) {
 		"": {0, time.Second}, "-5": {0, time.Second}, "Wed, 21 Oct 2026 07:28:00 GMT": {0, time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			refused := response(429, `{"detail":"no"}`)
-			refused.Header = http.Header{"Retry-After": {header}}
-			c := over(&answering{refused, response(200, `{}`)})
+			c := over(&answering{{429, `{"detail":"no"}`, header}, {200, `{}`, ""}})
 			began := time.Now()
 			check.OK(t, c.Call(t.Context(), http.MethodPost, "/messages", nil, nil, &struct{}{}))
 			took := time.Since(began)

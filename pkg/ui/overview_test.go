@@ -253,8 +253,9 @@ func api(t *testing.T) (url string) {
 // also under a path prefix.
 func TestLive(t *testing.T) {
 	page := check.Get(ui.New(ui.Options{URL: api(t), Every: 200 * time.Millisecond}))
-	answer := check.Get(
-		http.Get(serve(t, http.StripPrefix("/ops", page).ServeHTTP) + "/ops/live?of=queue&queue=q"))
+	server := serve(t, http.StripPrefix("/ops", page).ServeHTTP)
+	answer, err := http.Get(server + "/ops/live?of=queue&queue=q")
+	check.OK(t, err)
 	defer answer.Body.Close()
 	kind := answer.Header.Get("Content-Type")
 	check.Need(t, kind == "text/event-stream", "content type %q", kind)

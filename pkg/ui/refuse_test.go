@@ -88,7 +88,8 @@ func TestNamesThatEndLines(t *testing.T) {
 	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name,
 		"queue?queue=" + name} {
 		first, rest := screen[:strings.Index(screen, "?")], screen[strings.Index(screen, "?")+1:]
-		live := check.Get(http.Get(server + "/live?of=" + first + "&" + rest))
+		live, err := http.Get(server + "/live?of=" + first + "&" + rest)
+		check.OK(t, err)
 		text := ""
 		// up to the event's end
 		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; {

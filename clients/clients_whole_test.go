@@ -32,6 +32,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/pyenv"
 )
 
@@ -41,26 +42,19 @@ var requirements []byte
 // python returns the Python with botocore and flit_core.
 func python(t *testing.T) string {
 	t.Helper()
-	found, err := pyenv.Python(t.Context(), "clients", requirements)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return check.Get(pyenv.Python(t.Context(), "clients", requirements))
 }
 
 // command returns a command in a folder. The test runs again when a file here has changed.
 func command(t *testing.T, folder string, words ...string) *exec.Cmd {
 	t.Helper()
 	for _, read := range []string{".", "../docs"} {
-		err := filepath.WalkDir(read, func(path string, d fs.DirEntry, err error) error {
+		check.OK(t, filepath.WalkDir(read, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && !strings.Contains(path, "__pycache__") {
 				_, err = os.Stat(path)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	c := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	c.Dir = folder
@@ -70,9 +64,8 @@ func command(t *testing.T, folder string, words ...string) *exec.Cmd {
 
 func run(t *testing.T, c *exec.Cmd) {
 	t.Helper()
-	if said, err := c.CombinedOutput(); err != nil {
-		t.Errorf("%s: %v\n%s", c.Args[0], err, said)
-	}
+	said, err := c.CombinedOutput()
+	check.That(t, err == nil, "%s: %v\n%s", c.Args[0], err, said)
 }
 
 func TestPython(t *testing.T) {
@@ -155,9 +148,7 @@ func TestSigned(t *testing.T) {
 		run(t, c)
 		select {
 		case err := <-wrong:
-			if err != nil {
-				t.Errorf("%s: %v", words[1], err)
-			}
+			check.That(t, err == nil, "%s: %v", words[1], err)
 		default:
 			t.Errorf("%s made no request", words[1])
 		}
@@ -189,22 +180,13 @@ for (const name of names) {
 // handlers take the batch that docs/how-to/sinks.md shows.
 func TestSnippets(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	below, err := filepath.Glob("../docs/*/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages = append(pages, below...)
+	pages := slices.Concat(check.Get(filepath.Glob("../docs/*.md")),
+		check.Get(filepath.Glob("../docs/*/*.md")),
+		[]string{"../README.md", "python/README.md", "node/README.md"})
 	folder, found, batch := t.TempDir(), map[string][]string{}, ""
 	ending := map[string]string{"python": "py", "js": "mjs"}
-	for _, page := range append(pages, "../README.md", "python/README.md", "node/README.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, page := range pages {
+		text := check.Get(os.ReadFile(page))
 		for _, b := range block.FindAllStringSubmatch(string(text), -1) {
 			language, code := b[1], b[2]
 			if language == "json" {
@@ -214,33 +196,24 @@ func TestSnippets(t *testing.T) {
 				continue
 			}
 			name := fmt.Sprintf("%s/%d.%s", folder, len(found[language]), ending[language])
-			if err := os.WriteFile(name, []byte(code), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(name, []byte(code), 0o600))
 			found[language] = append(found[language], name)
 		}
 	}
-	here, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := check.Get(filepath.Abs("."))
 	modules := filepath.Join(folder, "node_modules")
-	err = errors.Join(
+	check.OK(t, errors.Join(
 		os.Mkdir(modules, 0o700),
 		os.Symlink(filepath.Join(here, "node"), filepath.Join(modules, "streamsort")),
 		os.WriteFile(filepath.Join(folder, "run.py"), []byte(runner["python"]), 0o600),
-		os.WriteFile(filepath.Join(folder, "run.mjs"), []byte(runner["js"]), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+		os.WriteFile(filepath.Join(folder, "run.mjs"), []byte(runner["js"]), 0o600)))
 	programs := map[string][]string{"python": {"python3", "run.py"}, "js": {"node", "run.mjs"}}
 	for language, words := range programs {
 		var puts atomic.Int32
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var put struct{ Messages []json.RawMessage }
-			if err := json.NewDecoder(r.Body).Decode(&put); err != nil {
-				t.Error(err)
-			}
+			err := json.NewDecoder(r.Body).Decode(&put)
+			check.That(t, err == nil, "%v", err)
 			puts.Add(1)
 			result := `{"status":200,"queue":"orders","outcome":"advanced"}`
 			results := slices.Repeat([]string{result}, len(put.Messages))
@@ -250,9 +223,8 @@ func TestSnippets(t *testing.T) {
 		c.Env = append(c.Env, "API_URL="+api.URL, "PYTHONPATH="+filepath.Join(here, "python"))
 		run(t, c)
 		api.Close()
-		if n := puts.Load(); n < 2 || len(found[language]) < 4 {
-			t.Errorf("%d blocks of %s put %d times, and there are more", len(found[language]), language, n)
-		}
+		check.That(t, puts.Load() >= 2 && len(found[language]) >= 4,
+			"%d blocks of %s put %d times, and there are more", len(found[language]), language, puts.Load())
 	}
 }
 
@@ -264,10 +236,7 @@ func TestBuild(t *testing.T) {
 	c.Env = append(c.Env, "PYTHON="+python(t))
 	run(t, c)
 
-	wheel, err := zip.OpenReader(filepath.Join(out, "streamsort-1.2.3-py3-none-any.whl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	wheel := check.Get(zip.OpenReader(filepath.Join(out, "streamsort-1.2.3-py3-none-any.whl")))
 	defer wheel.Close()
 	var names []string
 	for _, f := range wheel.File {
@@ -279,39 +248,26 @@ func TestBuild(t *testing.T) {
 		info + "METADATA", info + "RECORD", info + "WHEEL", info + "licenses/LICENSE",
 		"streamsort/__init__.py", "streamsort/client.py", "streamsort/py.typed", "streamsort/types.py",
 	}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+	check.Is(t, cmp.Diff(want, names), "")
 
-	packed, err := os.Open(filepath.Join(out, "streamsort-1.2.3.tgz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := check.Get(os.Open(filepath.Join(out, "streamsort-1.2.3.tgz")))
 	defer packed.Close()
-	unpacked, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unpacked := check.Get(gzip.NewReader(packed))
 	names = nil
 	for files := tar.NewReader(unpacked); ; {
 		h, err := files.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		names = append(names, strings.TrimPrefix(h.Name, "package/"))
 		if filepath.Base(h.Name) == "package.json" {
 			var p struct{ Version string }
-			if err := json.NewDecoder(files).Decode(&p); err != nil || p.Version != "1.2.3" {
-				t.Errorf("version %q, %v", p.Version, err)
-			}
+			check.OK(t, json.NewDecoder(files).Decode(&p))
+			check.Is(t, p.Version, "1.2.3")
 		}
 	}
 	slices.Sort(names)
 	want = []string{"LICENSE", "README.md", "client.mjs", "index.d.ts", "index.mjs", "package.json"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+	check.Is(t, cmp.Diff(want, names), "")
 }

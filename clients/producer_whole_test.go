@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer/producertest"
 )
 
@@ -36,10 +37,7 @@ var other = flag.String("producer", "",
 //	{"outcome":"advanced"}
 //	{"status":409}
 func TestProducers(t *testing.T) {
-	cases, err := producertest.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := check.Get(producertest.Cases())
 	commands := [][]string{{"python3", "-B", "testdata/producer.py"},
 		{"node", "testdata/producer.mjs"}}
 	if *other != "" {
@@ -66,9 +64,7 @@ func TestProducers(t *testing.T) {
 func TestNoProducer(t *testing.T) {
 	_, err := driveBy([]string{"cat"}, time.Second)(t.Context(), "",
 		[]json.RawMessage{json.RawMessage(`{}`)})
-	if err == nil || !strings.Contains(err.Error(), "it must be") {
-		t.Error(err)
-	}
+	check.Says(t, err, "it must be")
 }
 
 // driveBy drives a producer that is a command.

@@ -113,19 +113,18 @@ func typed(line *kong.Context, name string) string {
 // otherName says which queue, consumer or chain is nearly called like the one of the line that is
 // not there; empty where none is, or where it cannot be asked.
 func (s *session) otherName(err error, line *kong.Context) string {
-	var problem *client.Problem
-	queue := typed(line, "queue")
+	queue, code := typed(line, "queue"), client.CodeOf(err)
 	if p, err := parsePlaced(typed(line, "message")); queue == "" && err == nil {
 		queue = p.queue
 	}
 	kind, name, query := "", "", url.Values{}
-	switch errors.As(err, &problem); {
-	case errors.Is(err, cursor.ErrNoQueue) || problem != nil && problem.Code == "no-queue":
+	switch {
+	case errors.Is(err, cursor.ErrNoQueue) || code == "no-queue":
 		kind, name = "queue", queue
-	case problem != nil && problem.Code == "no-consumer":
+	case code == "no-consumer":
 		kind, name = "consumer", typed(line, "consumer")
 		query.Set("queue", queue)
-	case problem != nil && problem.Code == "no-chain":
+	case code == "no-chain":
 		kind, name = "chain", typed(line, "tag")
 		query.Set("state", "open")
 	}
@@ -174,6 +173,10 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
+func usage(format string, arguments ...any) error {
+	return usageError(fmt.Sprintf(format, arguments...))
+}
+
 func exitOf(err error) int {
 	var network *net.OpError
 	switch {
@@ -187,5 +190,4 @@ func exitOf(err error) int {
 	return exitRefused
 }
 
-// exitHelp says it to who asks for help.
 const exitHelp = "Exit codes: 0 done, 1 refused or done in part, 2 the line is wrong, 3 nobody answered."

@@ -37,7 +37,6 @@ func (c clock) lasting(seconds float64) string {
 	return "for " + age(seconds)
 }
 
-// relative reports whether times are shown relative to now.
 func (c clock) relative() bool { return c.style == "relative" || c.style == "auto" && c.table }
 
 // at is a time; empty for the zero time, as those of the other methods are.
@@ -73,7 +72,6 @@ func (c clock) due(t time.Time) string {
 	return c.when(t)
 }
 
-// end is when something ends, or ended.
 func (c clock) end(t time.Time) string {
 	if time.Until(t) <= 0 {
 		return "ended " + c.when(t)
@@ -81,7 +79,6 @@ func (c clock) end(t time.Time) string {
 	return "ends " + c.when(t)
 }
 
-// since is for how long, or since when, something is.
 func (c clock) since(t time.Time) string {
 	switch {
 	case t.IsZero():

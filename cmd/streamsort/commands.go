@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -68,7 +69,6 @@ type commands struct {
 	Contexts contextCommand `cmd:"" name:"context" group:"here" help:"Names for stacks: add, use, list or remove one."`
 }
 
-// session is what every verb works with.
 type session struct {
 	ctx         context.Context
 	in          io.Reader
@@ -116,7 +116,8 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	parser := kong.Must(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
 		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups,
 		wholeNumbers, withExamples,
-		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { done = code }))
+		kong.Vars{"version": fmt.Sprintf("streamsort %s %s/%s", versionOf(build()), runtime.GOOS,
+			runtime.GOARCH)}, kong.Exit(func(code int) { done = code }))
 	kongcompletion.Register(parser)
 	if done >= 0 {
 		return done // a shell asked how to go on
@@ -163,8 +164,7 @@ func emptyFlag(line *kong.Context) error {
 	for _, given := range line.Path {
 		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String &&
 			given.Flag.Target.Len() == 0 && !given.Flag.Tag.Has("empty") {
-			return usageError(fmt.Sprintf("--%s is empty: it must have a text, or be left out",
-				given.Flag.Name))
+			return usage("--%s is empty: it must have a text, or be left out", given.Flag.Name)
 		}
 	}
 	return nil
@@ -212,16 +212,14 @@ func (s *session) get(path string, query url.Values, out any) (json.RawMessage, 
 func (s *session) call(method, path string, query url.Values,
 	document, out any) (raw json.RawMessage, err error) {
 	c, err := client.Open(s.access())
-	if err != nil {
-		return nil, err
-	}
 	var body []byte
-	if document != nil {
-		if body, err = json.Marshal(document); err != nil {
-			return nil, err
-		}
+	if document != nil && err == nil {
+		body, err = json.Marshal(document)
 	}
-	if err := c.Call(s.ctx, method, path, query, body, &raw); err != nil {
+	if err == nil {
+		err = c.Call(s.ctx, method, path, query, body, &raw)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return raw, json.Unmarshal(raw, out)

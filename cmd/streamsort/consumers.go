@@ -8,7 +8,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -141,7 +140,6 @@ func (s *session) consumersOf(queue, name string) ([]json.RawMessage, error) {
 	return documents, l.end("no consumer", err)
 }
 
-// states are the state, and the others beside it.
 func states(h view.Head) string {
 	text := string(h.State)
 	for _, also := range h.Also {
@@ -151,12 +149,7 @@ func states(h view.Head) string {
 }
 
 // known is a seq in text; "-" without one.
-func known(seq *jsonseq.Seq) string {
-	if seq == nil {
-		return "-"
-	}
-	return strconv.FormatInt(int64(*seq), 10)
-}
+func known(seq *jsonseq.Seq) string { return seq.Or("-") }
 
 // failedSeqs is the message at the head, or the batch that failed as a whole.
 func failedSeqs(seq, to *jsonseq.Seq) string {

@@ -56,7 +56,7 @@ func TestTimesThatPassed(t *testing.T) {
 		"when":        {table.when(passed), "27s ago"},
 		"when, never": {table.when(time.Time{}), ""},
 	} {
-		check.That(t, c.got == c.want, "%s: %q, want %q", name, c.got, c.want)
+		check.Is(t, c.got, c.want, name)
 	}
 }
 
@@ -98,27 +98,20 @@ func TestWhy(t *testing.T) {
 		out, errOut, _ := prints(t, append([]string{"--url", url}, strings.Fields(line)...)...)
 		check.That(t, strings.Contains(out, want), "%s: no %q in\n%s%s", line, want, out, errOut)
 	}
-	if out, _, _ := prints(t, "--url", url, "-o", "jsonl", "why", "orders"); !strings.HasPrefix(out,
-		`{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`) {
-		t.Errorf("as JSON: %s", out)
-	}
-	url = answers(t, map[string]string{
-		"/queues":    `{"queue":"octo","kind":"keyed","state":"ok","position":2,"waiting":2,"dueAt":"2026-01-01T00:00:05Z"}`,
-		"/consumers": `{"consumers":[{"consumer":"a","state":"ok"}]}`,
-	})
-	if out, _, _ := prints(t, "--url", url, "why", "octo"); out != "octo: ok: all messages up to 2 are delivered to 1 consumer; 2 wait, the first is due at 2026-01-01T00:00:05Z\n" {
-		t.Errorf("of messages in their settle window: %q", out)
-	}
-	for consumers, want := range map[string]string{
-		`[{"consumer":"a","state":"ok"}]`: "orders: ok: all messages up to 48 are delivered to 1 consumer\n",
-		`[{"consumer":"a","state":"ok","lag":3},{"consumer":"b","state":"ok","lag":0},{"consumer":"c","state":"ok","lag":48}]`: "orders: ok: in order up to 48; 3 messages are on the way to a, " +
-			"48 messages are on the way to c; `streamsort consumer` shows them\n",
-		`[]`: "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n",
+	out, _, _ = prints(t, "--url", url, "-o", "jsonl", "why", "orders")
+	const begins = `{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`
+	check.That(t, strings.HasPrefix(out, begins), "as JSON: %s", out)
+	const settling = `{"queue":"octo","kind":"keyed","state":"ok","position":2,"waiting":2,"dueAt":"2026-01-01T00:00:05Z"}`
+	orders := failing["/queues"]
+	for _, c := range []struct{ queue, consumers, want string }{
+		{settling, `[{"consumer":"a","state":"ok"}]`, "octo: ok: all messages up to 2 are delivered to 1 consumer; 2 wait, the first is due at 2026-01-01T00:00:05Z\n"},
+		{orders, `[{"consumer":"a","state":"ok"}]`, "orders: ok: all messages up to 48 are delivered to 1 consumer\n"},
+		{orders, `[{"consumer":"a","state":"ok","lag":3},{"consumer":"b","state":"ok","lag":0},{"consumer":"c","state":"ok","lag":48}]`, "orders: ok: in order up to 48; 3 messages are on the way to a, 48 messages are on the way to c; `streamsort consumer` shows them\n"},
+		{orders, `[]`, "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n"},
 	} {
-		url := answers(t, map[string]string{"/queues": failing["/queues"],
-			"/consumers": `{"consumers":` + consumers + `}`})
-		out, errOut, _ := prints(t, "--url", url, "why", "orders")
-		check.That(t, out == want, "%q, %s, want %q", out, errOut, want)
+		out, errOut, _ := prints(t, "--url", answers(t, map[string]string{"/queues": c.queue,
+			"/consumers": `{"consumers":` + c.consumers + `}`}), "why", "q")
+		check.Is(t, out, c.want, errOut)
 	}
 }
 
@@ -131,10 +124,8 @@ func TestLogOfAnAttempt(t *testing.T) {
 		"https://api.example.com": `aws logs filter-log-events --log-group-name /aws/lambda/orders --filter-pattern '"r-1"'`,
 	} {
 		s := &session{place: place{URL: at}}
-		got := s.log([]view.Attempt{{}, called})
-		check.That(t, got == want, "%s: %q, want %q", at, got, want)
-		got = s.log([]view.Attempt{called, {Died: true}})
-		check.That(t, got == "", "of a call that is not known: %q", got)
+		check.Is(t, s.log([]view.Attempt{{}, called}), want, at)
+		check.Is(t, s.log([]view.Attempt{called, {Died: true}}), "", "of a call that is not known")
 	}
 }
 
@@ -182,8 +173,8 @@ func TestAboutAChain(t *testing.T) {
 		{chain{Tag: "t", State: "OPEN", Edges: 1}, "t: OPEN, 0 of 1 edge ended\n  not created yet: operations came before it\n"},
 		{chain{Tag: "t\x1b", State: "FAILED", Created: true, Reason: "no\nroom"}, "  reason: no\\nroom\n"},
 	} {
-		if got := c.of.about(clock{}); !strings.Contains(got, c.want) || strings.Contains(got, "\x1b") {
-			t.Errorf("%q, want %q in it", got, c.want)
-		}
+		got := c.of.about(clock{})
+		check.Has(t, got, c.want)
+		check.That(t, !strings.Contains(got, "\x1b"), "%q", got)
 	}
 }

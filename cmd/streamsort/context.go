@@ -32,8 +32,7 @@ type contextAdd struct {
 
 func (c *contextAdd) Run(s *session) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString(c.Name) {
-		return usageError(
-			fmt.Sprintf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name))
+		return usage("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name)
 	}
 	if (c.Stack == "") == (s.given.URL == "") {
 		return usageError("either --stack or --url must be given")
@@ -56,7 +55,6 @@ func (c *contextAdd) Run(s *session) error {
 	return s.print(added.named(c.Name), "%s\tadded\t%s\n", c.Name, added.URL)
 }
 
-// deployed is what the outputs of a stack say.
 func (s *session) deployed(stack string) (place, error) {
 	where, err := s.service("CLOUDFORMATION")
 	if err != nil {
@@ -87,12 +85,10 @@ func (s *session) deployed(stack string) (place, error) {
 	}, nil
 }
 
-// named is the context as it is printed.
 func (p place) named(name string) map[string]any {
 	return map[string]any{"name": name, "context": p}
 }
 
-// tablesIn are the names of the tables that a stack's outputs have.
 func tablesIn(outputs map[string]string) map[string]string {
 	tables := map[string]string{}
 	for name, value := range outputs {
@@ -206,7 +202,6 @@ func readPlaces() (places, error) {
 	return all, nil
 }
 
-// changePlaces changes the stored contexts, unless the change fails.
 func changePlaces(change func(*places) error) error {
 	all, err := readPlaces()
 	if err == nil {
@@ -251,7 +246,7 @@ func (p places) named(name string) (place, error) {
 	if other := near(name, slices.Collect(maps.Keys(p.Contexts))); other != "" {
 		hint = fmt.Sprintf("did you mean %q?", other)
 	}
-	return place{}, usageError(fmt.Sprintf("there is no context %q; %s", name, hint))
+	return place{}, usage("there is no context %q; %s", name, hint)
 }
 
 const (
@@ -262,7 +257,7 @@ const (
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return usageError(fmt.Sprintf("--url (STREAMSORT_URL) is %q: it must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com, with no password in it", text))
+		return usage("--url (STREAMSORT_URL) is %q: it must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com, with no password in it", text)
 	}
 	return nil
 }

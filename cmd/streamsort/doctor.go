@@ -140,7 +140,6 @@ func (d *doctor) function(name string, how diagnosis, found string, arguments ..
 	d.say("function "+name, how, found, arguments...)
 }
 
-// api asks for the summary, and reports the states and the groups of errors in it.
 func (d *doctor) api() {
 	began := time.Now()
 	var a view.Summary
@@ -265,7 +264,6 @@ func (d *doctor) tables() {
 	}
 }
 
-// table looks whether a table is there, active, and has its stream.
 func (d *doctor) table(on *dynamodb.Client, def table.Definition) {
 	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
 	defer cancel()

@@ -124,7 +124,6 @@ func (d *doctor) functionErrors(ctx context.Context, at aws.Config, names []stri
 	return nil
 }
 
-// invocations are how often each function was invoked, and how often it failed.
 func invocations(ctx context.Context, client *cloudwatch.Client,
 	names []string) ([][2]float64, error) {
 	counts := make([][2]float64, len(names))
@@ -212,7 +211,6 @@ func (d *doctor) mapping(ctx context.Context, at aws.Config, id string) error {
 	return nil
 }
 
-// secretsCheck is what the check of senders' secrets is called.
 const secretsCheck = "secrets of webhooks"
 
 // secrets asks the function that takes webhooks whether it has the secrets of its senders, and can
@@ -269,7 +267,6 @@ func functionIn(arn string) string {
 	return arn
 }
 
-// alarms says which of a stack's alarms are on.
 func (d *doctor) alarms(ctx context.Context, at aws.Config, names []string) error {
 	on := false
 	for some := range slices.Chunk(names, alarmsAsked) {

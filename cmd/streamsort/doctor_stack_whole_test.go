@@ -5,11 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -41,35 +37,24 @@ func TestDoctorOfStack(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	tables, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint})
-	check.OK(t, err)
+	tables := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.Endpoint}))
 	all := append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())
 	all = append(all, delivery.Names{Trouble: "streamsort-trouble"}.Tables()...)
 	check.OK(t, table.Create(t.Context(), tables, append(all, xorack.Names{}.Tables()...)...))
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"states":{}}`)
-	}))
-	defer api.Close()
-	template, err := os.ReadFile("testdata/doctor.template.json")
-	check.OK(t, err)
-	outputs, err := server.Deploy(t.Context(), "Watched",
-		bytes.ReplaceAll(template, []byte("API_URL"), []byte(api.URL)), nil)
-	check.OK(t, err)
+	api := answers(t, map[string]string{"/summary": `{"states":{}}`})
+	template := check.Get(os.ReadFile("testdata/doctor.template.json"))
+	outputs := check.Get(server.Deploy(t.Context(), "Watched",
+		bytes.ReplaceAll(template, []byte("API_URL"), []byte(api)), nil))
 	look := func(want diagnosis, lines ...string) {
 		t.Helper()
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), []string{"--context", "watched", "doctor"},
-			strings.NewReader(""), &out, &errOut)
+		out, errOut, code := prints(t, "--context", "watched", "doctor")
 		for _, line := range lines {
-			check.That(t, strings.Contains(out.String(), line), "%q is not said", line)
+			check.Has(t, out, line)
 		}
-		check.That(t, code == int(want) && errOut.Len() == 0, "exit %d, want %d; %q", code, want, &errOut)
-		check.Need(t, !t.Failed(), "it said\n%s", &out)
+		check.Need(t, code == int(want) && errOut == "", "exit %d, want %d; %q", code, want, errOut)
 	}
-	var out, errOut bytes.Buffer
-	code := run(t.Context(), []string{"context", "add", "watched", "--stack", "Watched"},
-		strings.NewReader(""), &out, &errOut)
-	check.Need(t, code == 0, "exit %d: %s", code, &errOut)
+	_, errOut, code := prints(t, "context", "add", "watched", "--stack", "Watched")
+	check.Need(t, code == 0, "exit %d: %s", code, errOut)
 	look(well, "mapping of watched-handler\tok\tis Enabled", "alarms\tok\tnone of 1 is on",
 		"sweep\tok\tno pass has ended yet: the stack is new",
 		"table streamsort-chains\tok\tis ACTIVE, and its items' layout is known (1 at most)")
@@ -98,10 +83,8 @@ func TestDoctorOfStack(t *testing.T) {
 	look(critical, "table streamsort-chains\tcritical\thas items of layout 99, and this program knows 1: take a newer streamsort")
 
 	// A caller in JSON gets the same.
-	out.Reset()
-	run(t.Context(), []string{"--context", "watched", "-o", "json", "doctor"},
-		strings.NewReader(""), &out, &errOut)
+	out, _, _ := prints(t, "--context", "watched", "-o", "json", "doctor")
 	var found []struct{ Check, State, Found string }
-	err = json.Unmarshal(out.Bytes(), &found)
-	check.That(t, err == nil && len(found) >= 10, "%v, of %s", err, &out)
+	check.OK(t, json.Unmarshal([]byte(out), &found))
+	check.That(t, len(found) >= 10, "%s", out)
 }

@@ -10,10 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// endpoint is where webhooks go to.
 type endpoint view.Endpoint
 
-// place is for what it is.
 func (e endpoint) place() string {
 	if e.Prefix != nil {
 		return "prefix " + e.Prefix.String()
@@ -50,7 +48,6 @@ func (c *endpointList) Run(s *session) error {
 		})
 }
 
-// endpointPlace is for what an endpoint is.
 type endpointPlace struct {
 	Queue    string `arg:"" help:"The queue's name; or a prefix, for all queues whose names begin so: 'shop/*', or '*' for all."`
 	Consumer string `arg:"" help:"The consumer's name, whose sink has endpoints."`
@@ -64,7 +61,6 @@ func (p endpointPlace) place() (field, name string) {
 	return "queue", p.Queue
 }
 
-// put changes the endpoint, and says what was done.
 func (p endpointPlace) put(s *session, document map[string]any, what string) error {
 	field, name := p.place()
 	document["consumer"], document[field] = p.Consumer, name

@@ -50,7 +50,6 @@ func (c *eraseCommand) Run(s *session) error {
 	return s.print(raw, "%s, deleted %s\t%s\n", e, e.Deleted, id)
 }
 
-// notDone says that this was a dry run, where it was.
 func (c *eraseCommand) notDone(s *session) error {
 	if c.Yes {
 		return nil
@@ -59,7 +58,6 @@ func (c *eraseCommand) notDone(s *session) error {
 	return err
 }
 
-// items are those of a queue.
 type items struct{ Messages, Arrivals int }
 
 func (i items) String() string {
@@ -67,7 +65,6 @@ func (i items) String() string {
 		count(i.Messages, "item of messages", "items of messages"), i.Arrivals)
 }
 
-// erasedQueue is how far the erasing of a queue is.
 type erasedQueue struct {
 	Queue                 printable.Name
 	State, Until, Emptied string

@@ -39,8 +39,7 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 	case every == 0:
 		return verb(s)
 	case every < shortestWatch || every > longestWatch:
-		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", every,
-			shortestWatch, longestWatch))
+		return usage("--every is %v: it must be from %v to %v", every, shortestWatch, longestWatch)
 	}
 	for {
 		var page bytes.Buffer
@@ -67,7 +66,6 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 // over waits for so long, and reports whether there was an interrupt.
 func (s *session) over(wait time.Duration) bool { return pause.For(s.ctx, wait) != nil }
 
-// groups are the kinds of verbs and flags, in the order of the help.
 var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "look", Title: "Look:"},
 	{Key: "feed", Title: "Put and read messages:"},
@@ -100,15 +98,14 @@ func orAll(limit *int) (int, error) {
 		return 100, nil
 	}
 	if *limit < 0 {
-		return 0, usageError(fmt.Sprintf("--limit is %d: it must be 0, for all, or more", *limit))
+		return 0, usage("--limit is %d: it must be 0, for all, or more", *limit)
 	}
 	return *limit, nil
 }
 
-// bounded is the error of a flag that is out of its bounds.
 func bounded(flag string, n, least, most int) error {
 	if n < least || n > most {
-		return usageError(fmt.Sprintf("%s is %d: it must be from %d to %d", flag, n, least, most))
+		return usage("%s is %d: it must be from %d to %d", flag, n, least, most)
 	}
 	return nil
 }
@@ -138,7 +135,7 @@ func (completionFlag) BeforeReset(app *kong.Kong, line *kong.Context, at *kong.P
 	case shell == "":
 		return nil // not given
 	case !ok:
-		return usageError(fmt.Sprintf("--completion must be one of bash, zsh and fish: it is %q", shell))
+		return usage("--completion must be one of bash, zsh and fish: it is %q", shell)
 	}
 	program, err := os.Executable()
 	if err != nil {

@@ -22,7 +22,6 @@ type initCommand struct {
 //go:embed projects
 var projects embed.FS
 
-// project is how a language's consumer runs.
 type project struct{ run, test, build, runtime, handler, code string }
 
 const buildGo = "CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -tags lambda.norpc -o dist/bootstrap . && "

@@ -14,8 +14,7 @@ import (
 // by parameters that a release's has.
 func TestInit(t *testing.T) {
 	page := check.Get(os.ReadFile("../../docs/how-to/without-cdk.md"))
-	sums, err := os.ReadFile("../../go.sum")
-	check.OK(t, err)
+	sums := check.Get(os.ReadFile("../../go.sum"))
 	t.Chdir(t.TempDir())
 	for language, want := range map[string]struct{ consumer, test, run string }{
 		"python": {"consumer.py", "test_consumer.py", "local --watch --consumer orders=consumer.py\n"},
@@ -27,18 +26,16 @@ func TestInit(t *testing.T) {
 			strings.Contains(out, want.run) && strings.Contains(out, beforeRelease),
 			"%s: exit code %d, %s%s", language, code, out, errOut)
 		read := func(name string) string {
-			text, err := os.ReadFile(filepath.Join("new", language, name))
-			check.OK(t, err)
-			return string(text)
+			return string(check.Get(os.ReadFile(filepath.Join("new", language, name))))
 		}
 		_, _ = read(want.consumer), read(want.test)
 		readme := read("README.md")
 		check.That(t, strings.Contains(readme, want.run) && strings.Contains(readme, beforeRelease) &&
 			strings.Count(readme, "\n") <= 17, "%s: %s", language, readme)
-		if messages := strings.Split(read("messages.ndjson"), "\n"); len(messages) != 3 ||
-			!strings.Contains(messages[0], `"seq":2`) || !strings.Contains(messages[1], `"seq":1`) {
-			t.Errorf("%s: messages %q, want two, the second first", language, messages)
-		}
+		messages := strings.Split(read("messages.ndjson"), "\n")
+		check.That(t, len(messages) == 3 && strings.Contains(messages[0], `"seq":2`) &&
+			strings.Contains(messages[1], `"seq":1`),
+			"%s: messages %q, want two, the second first", language, messages)
 		var template struct {
 			Resources struct {
 				Streamsort struct {
@@ -73,10 +70,9 @@ func TestInitOverwritesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	check.OK(t, os.WriteFile("README.md", []byte("mine"), 0o600))
 	_, errOut, code := prints(t, "init")
-	check.That(t, code == exitRefused &&
-		strings.Contains(errOut,
-			"README.md is there already, and init overwrites nothing: name another folder"),
-		"exit code %d, %s", code, errOut)
+	check.Is(t, code, exitRefused)
+	check.Has(t, errOut,
+		"README.md is there already, and init overwrites nothing: name another folder")
 	files, err := os.ReadDir(".")
 	check.That(t, err == nil && len(files) == 1, "files %v, %v", files, err)
 	_, errOut, code = prints(t, "init", "cobol")

@@ -29,11 +29,11 @@ type placed struct {
 func parsePlaced(text string) (placed, error) {
 	at := strings.LastIndexByte(text, '@')
 	if at < 1 {
-		return placed{}, usageError(fmt.Sprintf("%q must be QUEUE@SEQ, such as orders@42", text))
+		return placed{}, usage("%q must be QUEUE@SEQ, such as orders@42", text)
 	}
 	seq, err := cursor.ParseSeq(text[at+1:])
 	if err != nil {
-		return placed{}, usageError(fmt.Sprintf("%q must be QUEUE@SEQ: %v", text, err))
+		return placed{}, usage("%q must be QUEUE@SEQ: %v", text, err)
 	}
 	return placed{text[:at], seq}, nil
 }

@@ -33,7 +33,6 @@ func (n numbered) inEvent() int {
 		bytes.Count(n.text, []byte{'\t'}) + 1
 }
 
-// lines names some lines of the input.
 func lines(first, last int) string {
 	if first == last {
 		return fmt.Sprintf("line %d", first)

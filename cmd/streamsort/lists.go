@@ -12,13 +12,11 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// listFlags are those of each list.
 type listFlags struct {
 	Prefix string `help:"Only those whose queue, or tag, begins so."`
 	Limit  *int   `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
 }
 
-// listed is a queue, a consumer or a chain in a list.
 type listed struct{ view.Row }
 
 // limited prints the first elements of a member of pages, by their cells, and says where there are
@@ -46,7 +44,6 @@ func (s *session) listRows(path, state, consumer string, f listFlags) error {
 	return limited(s.listing(rowHeads...), path, query, "list", f.Limit, row)
 }
 
-// rowHeads are the columns of queues and consumers.
 var rowHeads = []string{"queue", "consumer", "state", "seq", "lag", "since", "error"}
 
 // row is the element in these columns; "-" where a thing is not known, or is not.
@@ -89,7 +86,6 @@ type topCommand struct {
 	listFlags
 }
 
-// ranked is a consumer, and its document.
 type ranked struct {
 	listed
 	raw json.RawMessage

@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 type localCommand struct {
 	Consumer  []string          `help:"Deliver to NAME=PATH[:HANDLER], a function in Python (app.py:handler), Node (app.mjs:handler) or Go (the folder of its main package), or to NAME=URL. May be repeated." sep:"none" placeholder:"NAME=PATH"`
 	Prefix    []string          `help:"Which queues the consumers read, by what their names begin with; NAME=PREFIX is of one consumer. May be repeated." sep:"none"`
@@ -24,11 +22,11 @@ type localCommand struct {
 func (c *localCommand) Validate() error {
 	switch {
 	case c.Port < 0 || c.Port > 65535:
-		return usageError(fmt.Sprintf("--port must be from 0 to 65535, not %d", c.Port))
+		return usage("--port must be from 0 to 65535, not %d", c.Port)
 	case !(c.Kill >= 0 && c.Kill <= 1):
-		return usageError(fmt.Sprintf("--kill must be from 0 to 1, not %v", c.Kill))
+		return usage("--kill must be from 0 to 1, not %v", c.Kill)
 	case !(c.Duplicate >= 0 && c.Duplicate < 1):
-		return usageError(fmt.Sprintf("--duplicate must be from 0 to below 1, not %v", c.Duplicate))
+		return usage("--duplicate must be from 0 to below 1, not %v", c.Duplicate)
 	}
 	return nil
 }

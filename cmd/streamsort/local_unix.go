@@ -57,7 +57,6 @@ func register(p place) (name string, forget func(), err error) {
 	}, nil
 }
 
-// runs reports whether a local stack answers.
 func runs(p place) bool {
 	if p.URL == "" {
 		return false
@@ -78,7 +77,7 @@ func (c *localCommand) consumers() ([]localstack.Consumer, error) {
 			name, prefix = "", text
 		}
 		if _, twice := prefixes[name]; twice {
-			return nil, usageError(fmt.Sprintf("--prefix: %s is a second one, and a consumer has one: give a shorter one, or another --consumer", text))
+			return nil, usage("--prefix: %s is a second one, and a consumer has one: give a shorter one, or another --consumer", text)
 		}
 		prefixes[name] = prefix
 	}
@@ -88,9 +87,8 @@ func (c *localCommand) consumers() ([]localstack.Consumer, error) {
 			return nil, usageError("--consumer: " + err.Error())
 		}
 		if slices.ContainsFunc(all, func(c localstack.Consumer) bool { return c.Name == consumer.Name }) {
-			return nil,
-				usageError(fmt.Sprintf("--consumer: two consumers have the name %s: each must have its own",
-					consumer.Name))
+			return nil, usage("--consumer: two consumers have the name %s: each must have its own",
+				consumer.Name)
 		}
 		prefix, own := prefixes[consumer.Name]
 		if consumer.Prefix = prefixes[""]; own {
@@ -103,9 +101,7 @@ func (c *localCommand) consumers() ([]localstack.Consumer, error) {
 		delete(prefixes, "")
 	}
 	for name := range prefixes {
-		return nil,
-			usageError(fmt.Sprintf("--prefix: there is no --consumer %s",
-				cmp.Or(name, "to read the queues")))
+		return nil, usage("--prefix: there is no --consumer %s", cmp.Or(name, "to read the queues"))
 	}
 	return all, nil
 }

@@ -66,8 +66,7 @@ func TestShowFailed(t *testing.T) {
 	folder := t.TempDir()
 	_, errOut, code := prints(t, "init", "python", folder)
 	check.Need(t, code == exitDone, "%v", errOut)
-	consumer, err := localstack.ParseConsumer("py=" + filepath.Join(folder, "consumer.py"))
-	check.OK(t, err)
+	consumer := check.Get(localstack.ParseConsumer("py=" + filepath.Join(folder, "consumer.py")))
 	var said bytes.Buffer
 	config := localstack.Config{Consumers: []localstack.Consumer{consumer}}
 	show(&session{errOut: &said}, &config)
@@ -79,8 +78,7 @@ func TestShowFailed(t *testing.T) {
 		{"build", "main.go:3: undefined: x", "build failed: main.go:3: undefined: x\n"},
 	} {
 		said.Reset()
-		if config.Failed(c.function, c.text); said.String() != c.want {
-			t.Errorf("%s: %s shows %q, want %q", c.function, c.text, said.String(), c.want)
-		}
+		config.Failed(c.function, c.text)
+		check.Is(t, said.String(), c.want, c.function, c.text)
 	}
 }

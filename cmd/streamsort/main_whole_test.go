@@ -45,14 +45,12 @@ func TestLosses(t *testing.T) { runScripts(t, filepath.Join("testdata", "losses"
 
 func runScripts(t *testing.T, folder string) {
 	t.Helper()
-	root, err := localdb.Root()
-	check.OK(t, err)
-	stack, err := localstack.Run(t.Context(), localstack.Config{
+	root := check.Get(localdb.Root())
+	stack := check.Get(localstack.Run(t.Context(), localstack.Config{
 		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
 		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	check.OK(t, err)
+	}))
 	t.Cleanup(stack.Close)
 	outputs := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		describeStack(w, r, stack.URL())
@@ -103,7 +101,6 @@ func describeStack(w http.ResponseWriter, r *http.Request, api string) {
 		output+`</member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
 }
 
-// lose deletes a message from its table.
 func lose(ts *testscript.TestScript, _ bool, arguments []string) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: ts.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
 	ts.Check(err)
@@ -131,7 +128,6 @@ func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
 	}
 }
 
-// awaitPosition waits until a queue is at a position.
 func awaitPosition(ts *testscript.TestScript, _ bool, arguments []string) {
 	api, err := client.New(ts.Getenv("STREAMSORT_URL"))
 	ts.Check(err)

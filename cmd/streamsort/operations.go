@@ -15,14 +15,12 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// order is what every operation on one consumer has.
 type order struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" help:"The consumer's name."`
 	named
 }
 
-// named is why an operation is done, and what it is called.
 type named struct {
 	Reason string `required:"" help:"Why: it is kept in the audit log."`
 	ID     string `help:"A name for the operation on one queue or consumer, random where none is given. A repeat under the same id is not done twice (pause and resume always are); an id of another operation is refused."`
@@ -152,18 +150,13 @@ func (c *consumerSettle) Run(s *session) error {
 }
 
 func (s *session) audit(queue, consumer string) error {
-	query, err := client.Query("queue", queue, "consumer", consumer), error(nil)
 	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")
-	for a, raw := range each[operation](s, "/operations", query, "operations", &err) {
-		l.add(raw, a.cells(s.clock)...)
-	}
-	return l.end("none", err)
+	return limited(l, "/operations", client.Query("queue", queue, "consumer", consumer), "operations",
+		new(0), func(a operation) []any { return a.cells(s.clock) })
 }
 
-// operation is an entry of the audit log.
 type operation view.Operation
 
-// cells are when, whose, what, how it ended, why, its id, and by whom.
 func (a operation) cells(c clock) []any {
 	what := a.Action
 	if a.Seq != nil && len(a.Request) == 0 {

@@ -75,7 +75,6 @@ type listing struct {
 	err       error // why something was not printed
 }
 
-// listing begins a list, with the heads of its table.
 func (s *session) listing(heads ...string) *listing {
 	return &listing{s: s, heads: heads, documents: []any{}}
 }
@@ -85,12 +84,10 @@ func (l *listing) add(document any, cells ...any) {
 	l.addText(document, tabbed(cells), cells...)
 }
 
-// tabbed are cells with tabs between.
 func tabbed(cells []any) string {
 	return fmt.Sprintf(strings.Repeat("\t%v", len(cells))[1:], cells...)
 }
 
-// addText adds an element whose text is another.
 func (l *listing) addText(document any, text string, cells ...any) {
 	l.n++
 	switch {
@@ -151,7 +148,6 @@ var painted = map[string]text.Color{
 	"gap": text.FgYellow, "retrying": text.FgYellow, "catching-up": text.FgYellow, "paused": text.FgYellow,
 }
 
-// paint colors a cell that is a state.
 func (s *session) paint(cell string) string {
 	state, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(cell, "_", "-")), ",")
 	if color, ok := painted[state]; ok && s.color {

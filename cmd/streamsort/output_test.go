@@ -40,7 +40,6 @@ func answers(t *testing.T, documents map[string]string) string {
 	})
 }
 
-// prints is what a line prints.
 func prints(t *testing.T, arguments ...string) (out, errOut string, code int) {
 	t.Helper()
 	return printsOf(t.Context(), "", arguments...)
@@ -157,14 +156,12 @@ func TestWatch(t *testing.T) {
 	})
 	line := []string{"--url", server, "-o", "jsonl", "consumer", "q", "--every", "100ms"}
 	out, errOut, code := printsOf(ctx, "", line...)
-	if n := strings.Count(out, "\n"); code != exitDone || n < 2 || calls != 3 {
-		t.Errorf("exit code %d, %d calls, %q, %s", code, calls, out, errOut)
-	}
+	check.That(t, code == exitDone && strings.Count(out, "\n") >= 2 && calls == 3,
+		"exit code %d, %d calls, %q, %s", code, calls, out, errOut)
 	calls, broken = 0, true
 	out, errOut, code = prints(t, line...)
-	if n := strings.Count(out, "\n"); code != exitRefused || n != 2 {
-		t.Errorf("broken: exit code %d, %d calls, %q, %s", code, calls, out, errOut)
-	}
+	check.That(t, code == exitRefused && strings.Count(out, "\n") == 2,
+		"broken: exit code %d, %d calls, %q, %s", code, calls, out, errOut)
 }
 
 // TestAdvice about answers of what stands before the functions.
@@ -181,64 +178,41 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestInspectSkipped: who skipped a message has not had it.
-func TestInspectSkipped(t *testing.T) {
-	api := answers(t, map[string]string{
-		"/queues":   `{"queue":"q","position":9}`,
-		"/messages": `{"messages":[{"seq":7,"body":1}]}`,
-		"/operations": `{"operations":[{"consumer":"a","action":"skip","seq":7,"outcome":"done"},` +
-			`{"consumer":"b","action":"skip","seq":7,"outcome":"refused"},{"consumer":"c","action":"skip","seq":6,"outcome":"done"}]}`,
-		"/consumers": `{"consumers":[{"consumer":"a","delivered":7},{"consumer":"b","delivered":8},{"consumer":"c","delivered":6}]}`,
-	})
-	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
-	check.Need(t, code == exitDone, "exit %d: %s", code, errOut)
-	for _, want := range []string{"a is past it, which an operator skipped", "b is past it",
-		"c has not had it: it is at 6"} {
-		check.That(t, strings.Contains(out, "  "+want+"\n"), "no %q in\n%s", want, out)
-	}
-}
-
-// TestNeverComes: a place that was given up, and one whose message is deleted, are said so.
-func TestNeverComes(t *testing.T) {
-	api := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		answer, found := map[string]string{
-			"/queues":           `{"queue":"q","position":9}`,
-			"/messages?after=6": `{"messages":[{"seq":7,"tombstone":"the gap was open for 2m0s","enqueuedAt":"2026-01-02T03:04:05Z"}]}`,
-			"/messages?after=7": `{"messages":[]}`,
-			"/operations":       `{"operations":[]}`,
-			"/consumers":        `{"consumers":[{"consumer":"a","delivered":9}]}`,
-		}[r.URL.Path+strings.TrimSuffix("?after="+r.URL.Query().Get("after"), "?after=")]
-		check.That(t, found, "asked for %s", r.URL)
-		_, _ = io.WriteString(w, answer)
-	})
-	const skipped = "q@7: skipped 2026-01-02T03:04:05Z: no message will ever have this place\n  7\t\t(the gap was open for 2m0s)\n"
-	for _, c := range []struct {
-		message, want string
-	}{
-		{"q@7", skipped + "  a is past it\n"},
-		{"q@8", "q@8: in order, and no longer stored\n  a is past it\n"},
-	} {
-		out, errOut, code := prints(t, "--url", api, "inspect", c.message)
-		check.That(t, code == exitDone && out == c.want,
-			"%s: exit %d\n%s%s", c.message, code, out, errOut)
-	}
-}
-
-// TestInspectAnswer: what the sink answered is shown of the message that it was about, and of no
-// other.
-func TestInspectAnswer(t *testing.T) {
+// TestInspect: a consumer that skipped a message has not had it; a place that was given up, and one
+// whose message is deleted, are said so; and what a sink answered is shown of the message that it
+// was about, and of no other.
+func TestInspect(t *testing.T) {
 	const answer = `"answer":{"code":202,"ms":34,"at":"2026-01-02T03:04:05Z","text":"queued\u001b[31m"}`
-	api := answers(t, map[string]string{
-		"/queues":     `{"queue":"q","position":9}`,
-		"/messages":   `{"messages":[{"seq":7,"body":1}]}`,
-		"/operations": `{"operations":[]}`,
-		"/consumers":  `{"consumers":[{"consumer":"a","delivered":7,` + answer + `},{"consumer":"b","delivered":8,` + answer + `}]}`,
-	})
-	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
-	check.Need(t, code == exitDone, "exit %d: %s", code, errOut)
-	text := out
-	check.That(t, strings.Count(text, "its sink answered 202 queued") == 1 &&
-		strings.Contains(text, " in 34 ms, ") && !strings.Contains(text, "\x1b"), "shown:\n%s", text)
+	const none, past = `{"operations":[]}`, `{"consumers":[{"consumer":"a","delivered":9}]}`
+	const stored = `{"messages":[{"seq":7,"body":1}]}`
+	for _, c := range []struct{ messages, operations, consumers, want string }{
+		{
+			stored, `{"operations":[{"consumer":"a","action":"skip","seq":7,"outcome":"done"},` +
+				`{"consumer":"b","action":"skip","seq":7,"outcome":"refused"},{"consumer":"c","action":"skip","seq":6,"outcome":"done"}]}`,
+			`{"consumers":[{"consumer":"a","delivered":7},{"consumer":"b","delivered":8},{"consumer":"c","delivered":6}]}`,
+			"  a is past it, which an operator skipped\n  b is past it\n  c has not had it: it is at 6\n",
+		},
+		{
+			`{"messages":[{"seq":7,"tombstone":"the gap was open for 2m0s","enqueuedAt":"2026-01-02T03:04:05Z"}]}`, none, past,
+			"q@7: skipped 2026-01-02T03:04:05Z: no message will ever have this place\n  7\t\t(the gap was open for 2m0s)\n  a is past it\n",
+		},
+		{`{"messages":[]}`, none, past, "q@7: in order, and no longer stored\n  a is past it\n"},
+		{
+			stored, none, `{"consumers":[{"consumer":"a","delivered":7,` + answer + `},{"consumer":"b","delivered":8,` + answer + `}]}`,
+			"  a is past it\n    its sink answered 202 queued\\x1b[31m in 34 ms, 2026-01-02T03:04:05Z\n  b is past it\n",
+		},
+	} {
+		api := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/messages" {
+				check.Is(t, r.URL.RawQuery, "after=6&queue=q&to=7")
+			}
+			_, _ = io.WriteString(w, map[string]string{"/queues": `{"queue":"q","position":9}`,
+				"/messages": c.messages, "/operations": c.operations, "/consumers": c.consumers}[r.URL.Path])
+		})
+		out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
+		check.That(t, code == exitDone && strings.Contains(out, c.want), "exit %d: no %q in\n%s%s", code,
+			c.want, out, errOut)
+	}
 }
 
 // TestFollowWaitsForAQueue that nothing was put to yet; without -f that is an error.

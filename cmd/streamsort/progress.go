@@ -50,14 +50,12 @@ func (p *progress) say(text string) {
 	fmt.Fprint(p.out, clearLine+string(line[:min(len(line), 79)]))
 }
 
-// end has the line go.
 func (p *progress) end() {
 	if p != nil {
 		fmt.Fprint(p.out, clearLine)
 	}
 }
 
-// reads counts what is read of an input.
 func (p *progress) reads(in io.Reader) io.Reader {
 	if p == nil {
 		return in

@@ -226,10 +226,10 @@ func TestOnlyBadLinesAreLeftOut(t *testing.T) {
 		api := &strict{status: status}
 		code, out, said := putTo(t, api, []string{"a", "bad", "", "c", "bad", "d"}, "--batch", "4")
 		want := fmt.Sprintf("streamsort: %d: line 2: body is bad\nline 3 is not JSON\n%d: line 5: body is bad\n", status, status)
-		if took := strings.Join(api.took, " "); code != 1 || took != "1 4 6" || api.calls != 4 ||
-			out != "3 messages: 3 advanced\n" || said != want {
-			t.Errorf("%d: exit code %d, took %s in %d calls, %s%s", status, code, took, api.calls, out, said)
-		}
+		took := strings.Join(api.took, " ")
+		check.That(t, code == 1 && took == "1 4 6" && api.calls == 4 &&
+			out == "3 messages: 3 advanced\n" && said == want,
+			"%d: exit code %d, took %s in %d calls, %s%s", status, code, took, api.calls, out, said)
 	}
 }
 
@@ -265,10 +265,10 @@ func TestLineTooLong(t *testing.T) {
 			if last == "c" && c.order == "number" {
 				want += " 4"
 			}
-			if took := strings.Join(api.took, " "); code != 1 || took != want ||
-				!strings.HasPrefix(said, "streamsort: line 2 has more than 1048576 bytes\n") {
-				t.Errorf("%s: exit code %d, took %s, %s", c.order, code, took, said)
-			}
+			took := strings.Join(api.took, " ")
+			check.That(t, code == 1 && took == want &&
+				strings.HasPrefix(said, "streamsort: line 2 has more than 1048576 bytes\n"),
+				"%s: exit code %d, took %s, %s", c.order, code, took, said)
 		}
 	}
 }
@@ -301,8 +301,7 @@ func sent(t *testing.T, in, answer string, line ...string) string {
 	t.Helper()
 	var all []string
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		check.That(t, err == nil, "%v", err)
+		body, _ := io.ReadAll(r.Body)
 		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+
 			" "+string(body))
 		_, _ = io.WriteString(w, answer)
@@ -316,25 +315,20 @@ func sent(t *testing.T, in, answer string, line ...string) string {
 func TestPutSaysWhereAQueueStarts(t *testing.T) {
 	const one = `{"status":200,"outcome":"advanced"}`
 	messages := "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n{\"queue\":\"q\",\"seq\":8,\"first\":7,\"body\":1}\n"
-	got := sent(t, messages, `{"results":[`+one+`,`+one+`]}`, "put", "--first", "here")
-	want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"here"},{"queue":"q","seq":8,"first":7,"body":1}]}`
-	check.That(t, got == want, "%s, want %s", got, want)
-	got = sent(t, "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n", `{"results":[`+one+`]}`, "put",
-		"--order", "append", "--first", "7")
-	want = `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"7","kind":"arrival"}]}`
-	check.That(t, got == want, "%s, want %s", got, want)
-	got = sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--events",
-		`{"queue":"q","seq":"n","first":"0"}`)
-	want = `POST /messages?first=0&queue=q&seq=n [{"q":1,"n":7}]`
-	check.That(t, got == want, "%s, want %s", got, want)
+	check.Is(t, sent(t, messages, `{"results":[`+one+`,`+one+`]}`, "put", "--first", "here"),
+		`POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"here"},{"queue":"q","seq":8,"first":7,"body":1}]}`)
+	check.Is(t, sent(t, "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n", `{"results":[`+one+`]}`, "put",
+		"--order", "append", "--first", "7"),
+		`POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"7","kind":"arrival"}]}`)
+	check.Is(t, sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--events",
+		`{"queue":"q","seq":"n","first":"0"}`), `POST /messages?first=0&queue=q&seq=n [{"q":1,"n":7}]`)
 }
 
 // TestRestartKeys is of a queue, and has an id by which it may be repeated.
 func TestRestartKeys(t *testing.T) {
-	got := sent(t, "", `{"status":200}`, "configure", "meters/17", "--restart-keys", "--reason",
-		"it was reset", "--id", "one")
-	want := `POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`
-	check.That(t, got == want, "%s, want %s", got, want)
+	check.Is(t, sent(t, "", `{"status":200}`, "configure", "meters/17", "--restart-keys", "--reason",
+		"it was reset", "--id", "one"),
+		`POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`)
 }
 
 // TestBatchesKeepBytes, but for the mark that some editors put before the first line.
@@ -388,8 +382,7 @@ func TestOnlyAPipeLingers(t *testing.T) {
 	check.OK(t, os.WriteFile(path, []byte("1\n"), 0o600))
 	file := check.Get(os.Open(path))
 	defer file.Close()
-	reader, writer, err := os.Pipe()
-	check.OK(t, err)
+	reader, writer := check.Get2(os.Pipe())
 	defer reader.Close()
 	defer writer.Close()
 	for in, want := range map[io.Reader]time.Duration{file: 0, reader: linger,
@@ -471,10 +464,9 @@ func TestBulkReport(t *testing.T) {
 	refuses = false
 	first := asked["q2"]
 	out, errOut, code = redriveAll(t.Context(), url, "--yes", "--run", name[1])
-	if code != exitDone || asked["q2"] != first || errOut != "" ||
-		!strings.Contains(out, "2 done, 0 done already, 1 changed meanwhile, 0 failed") {
-		t.Errorf("exit code %d, %s, %s: the id was %s, and is %s", code, out, errOut, first, asked["q2"])
-	}
+	check.That(t, code == exitDone && asked["q2"] == first && errOut == "" &&
+		strings.Contains(out, "2 done, 0 done already, 1 changed meanwhile, 0 failed"),
+		"exit code %d, %s, %s: the id was %s, and is %s", code, out, errOut, first, asked["q2"])
 }
 
 // TestBulkInterrupted ends cleanly, with the report, and says how to go on.

@@ -81,8 +81,7 @@ func (c *configureCommand) Run(s *session) error {
 	for _, setting := range c.Settings {
 		name, value, ok := strings.Cut(setting, "=")
 		if _, twice := document[name]; !ok || twice || name == "queue" {
-			return usageError(
-				fmt.Sprintf("%q must be a setting, NAME=VALUE, and each be given once", setting))
+			return usage("%q must be a setting, NAME=VALUE, and each be given once", setting)
 		}
 		document[name] = value
 	}
@@ -95,7 +94,6 @@ func (c *configureCommand) Run(s *session) error {
 	return s.print(raw, "%s", q.text(s.clock))
 }
 
-// gaps are the first gaps of a queue, as the API shows them and as lines.
 func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error) {
 	var list view.Gaps
 	raw, err := s.get("/gaps", url.Values{"queue": {queue}, "limit": {strconv.Itoa(limit)}}, &list)

@@ -44,17 +44,15 @@ type queueTables struct {
 	Table map[string]string `help:"What a table is called, NAME=TABLE, where neither the context nor the default streamsort-name has it: Messages, Cursors, Arrivals, Consumers; or a key: QueueKey, SeqKey. May be repeated." placeholder:"NAME=TABLE"`
 }
 
-// tableNames are those that --table knows.
 var tableNames = []string{"Messages", "Cursors", "Arrivals", "Consumers", "QueueKey", "SeqKey"}
 
-// take has the session use the names.
 func (t *queueTables) take(s *session) error {
 	all := map[string]string{}
 	maps.Copy(all, s.Tables)
 	for name, table := range t.Table {
 		if !slices.Contains(tableNames, name) {
-			return usageError(fmt.Sprintf("--table is %s=%s: the name must be one of %s", name, table,
-				strings.Join(tableNames, ", ")))
+			return usage("--table is %s=%s: the name must be one of %s", name, table,
+				strings.Join(tableNames, ", "))
 		}
 		all[name] = table
 	}
@@ -62,7 +60,6 @@ func (t *queueTables) take(s *session) error {
 	return nil
 }
 
-// names are those of the tables of queues, and their keys.
 func (s *session) names() cursor.Names {
 	return cursor.Names{
 		Messages: s.tableName("Messages"), Cursors: s.tableName("Cursors"),

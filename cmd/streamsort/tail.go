@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 type tailCommand struct {
@@ -24,7 +22,6 @@ type tailCommand struct {
 	Follow   bool   `short:"f" help:"Go on as the queue moves, until it is interrupted; a queue that is not there yet is waited for."`
 }
 
-// followEvery is how often a queue is asked for more.
 const followEvery = time.Second
 
 // place is the seq behind which to begin; empty for the queue's first.
@@ -32,23 +29,17 @@ func (c *tailCommand) place(s *session) (string, error) {
 	switch {
 	case c.From != "" && c.Consumer != "":
 		return "", usageError("--from and --consumer each say where to begin: give one")
-	case c.From == "0":
-		return "", nil
-	case c.From != "":
-		from, err := cursor.ParseSeq(c.From)
-		if err != nil {
-			return "", usageError(fmt.Sprintf("--from: %v", err))
-		}
-		return strconv.FormatInt(from-1, 10), nil
 	case c.Consumer == "":
-		return "", nil
+		from := int64(0)
+		err := seqOf("--from", c.From, &from)
+		return strings.TrimPrefix(strconv.FormatInt(from-1, 10), "-1"), err // -1: before the seq 0
 	}
 	after, err := "", error(nil)
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
 	for it := range each[consumer](s, "/consumers", query, "consumers", &err) {
 		after = known(it.Delivered)
 	}
-	return strings.TrimPrefix(after, "-1"), err // -1: before the seq 0
+	return strings.TrimPrefix(after, "-1"), err
 }
 
 func (c *tailCommand) Run(s *session) error {
@@ -67,11 +58,8 @@ func (c *tailCommand) Run(s *session) error {
 			Messages       []json.RawMessage
 		}
 		_, err := s.get("/messages", query, &page)
-		problem, is := errors.AsType[*client.Problem](err)
-		if c.Follow && is && problem.Code == "no-queue" {
-			page.Messages, err = nil, nil // it is waited for
-		}
-		if err != nil {
+		// with --follow, a queue that is not there is waited for
+		if err != nil && (!c.Follow || client.CodeOf(err) != "no-queue") {
 			return err
 		}
 		for _, raw := range page.Messages {

@@ -39,7 +39,6 @@ func (t *tally) refuse(line int, why string) {
 	t.refused = append(t.refused, refusal{line, errors.New(why)})
 }
 
-// begin notes that a batch is put.
 func (t *tally) begin(batch []numbered) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

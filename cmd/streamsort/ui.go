@@ -48,8 +48,7 @@ func startPage(ctx context.Context, listen string, names []string,
 	options ui.Options) (served, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return served{},
-			usageError(fmt.Sprintf("%q: where to listen must be like 127.0.0.1:4001", listen))
+		return served{}, usage("%q: where to listen must be like 127.0.0.1:4001", listen)
 	}
 	options.Hosts = slices.Concat(origin.Loopback, []string{host}, names)
 	page, err := ui.New(options)
@@ -62,9 +61,7 @@ func startPage(ctx context.Context, listen string, names []string,
 	}
 	// Answers have no bound: a live screen's has no end. It ends with its context.
 	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context {
-			return ctx
-		}}
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	ended := make(chan error, 1)
 	go func() {

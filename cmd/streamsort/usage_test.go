@@ -124,7 +124,6 @@ func TestFetchable(t *testing.T) {
 
 var updateReference = flag.Bool("update", false, "write the verbs into docs/reference/cli.md")
 
-// parsing is a parser of lines.
 func parsing(t *testing.T, options ...kong.Option) *kong.Kong {
 	t.Helper()
 	parser := check.Get(kong.New(&commands{}, append(options, kong.Vars{"version": ""}, groups)...))
@@ -202,8 +201,7 @@ func TestPagesTypeVerbs(t *testing.T) {
 	check.OK(t, err)
 	lines := 0
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		check.OK(t, err)
+		text := check.Get(os.ReadFile(page))
 		for _, found := range typedIn.FindAllStringSubmatch(string(text), -1) {
 			line, _, _ := strings.Cut(found[1]+found[2], " #")
 			for _, end := range []string{" | ", " && ", " …"} {

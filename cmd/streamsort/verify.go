@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// seqRange selects some of a queue's seqs.
 type seqRange struct {
 	From string `help:"The first seq; the oldest that is stored where none is given." placeholder:"SEQ"`
 	To   string `help:"The last one; the queue's position where none is given." placeholder:"SEQ"`
@@ -25,14 +25,12 @@ type proof struct {
 	consumers []provenConsumer
 }
 
-// provenConsumer is a consumer of the queue, and what is wrong with it.
 type provenConsumer struct {
 	Consumer  string      `json:"consumer"`
 	Delivered jsonseq.Seq `json:"delivered"`
 	Problem   string      `json:"problem,omitempty"`
 }
 
-// fault is a problem of some seqs: From <= seq <= To.
 type fault struct {
 	From    jsonseq.Seq `json:"from"`
 	To      jsonseq.Seq `json:"to"`
@@ -79,25 +77,25 @@ func (c *doctorCommand) verify(s *session) error {
 	return p.print(s)
 }
 
-func (c *seqRange) seqs() (cursor.Range, error) {
-	of := cursor.Range{From: -1, To: cursor.MaxSeq}
-	for _, bound := range []struct {
-		flag, given string
-		is          *int64
-		less        int64
-	}{{"--from", c.From, &of.From, 1}, {"--to", c.To, &of.To, 0}} {
-		if bound.given == "" {
-			continue
-		}
-		seq, err := cursor.ParseSeq(bound.given)
-		if err != nil {
-			return of, usageError(fmt.Sprintf("%s: %v", bound.flag, err))
-		}
-		*bound.is = seq - bound.less
+// seqOf reads the seq of a flag, where it is given.
+func seqOf(flag, given string, into *int64) (err error) {
+	if given == "" {
+		return nil
 	}
+	if *into, err = cursor.ParseSeq(given); err != nil {
+		return usage("%s: %v", flag, err)
+	}
+	return nil
+}
+
+func (c *seqRange) seqs() (cursor.Range, error) {
+	of := cursor.Range{To: cursor.MaxSeq}
+	if err := cmp.Or(seqOf("--from", c.From, &of.From), seqOf("--to", c.To, &of.To)); err != nil {
+		return of, err
+	}
+	of.From-- // it is the seq before the first
 	if of.To <= of.From {
-		return of,
-			usageError(fmt.Sprintf("--to is %d: it must be %d, which --from is, or more", of.To, of.From+1))
+		return of, usage("--to is %d: it must be %d, which --from is, or more", of.To, of.From+1)
 	}
 	return of, nil
 }
@@ -117,7 +115,6 @@ func consumersOf(ctx context.Context, store *delivery.Store,
 	}
 }
 
-// problem is what is wrong with a consumer's place.
 func (p proof) problem(c delivery.Consumer) string {
 	first, position := p.Cursor.Settings.First, p.Cursor.Position
 	switch {

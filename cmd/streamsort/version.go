@@ -2,20 +2,12 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
 )
 
 // version is set by the linker in what is released.
 var version string
-
-// versionLine says which version this is: the release's, or the module's of `go install`, or the
-// commit that it was built from.
-func versionLine() string {
-	return fmt.Sprintf("streamsort %s %s/%s", versionOf(build()), runtime.GOOS, runtime.GOARCH)
-}
 
 // build is the version that was released, and what the linker knows.
 func build() (released string, built *debug.BuildInfo) {
@@ -36,6 +28,8 @@ func fetchable(released string, built *debug.BuildInfo) string {
 	return built.Main.Version
 }
 
+// versionOf says which version this is: the release's, or the module's of `go install`, or the
+// commit that it was built from.
 func versionOf(released string, built *debug.BuildInfo) string {
 	if released != "" || built == nil {
 		return cmp.Or(released, "unknown")

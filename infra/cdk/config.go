@@ -113,7 +113,6 @@ func settable(props *streamsort.Props,
 	return fields
 }
 
-// addMembers adds the fields of a struct behind its name.
 func addMembers(fields map[string]reflect.Value, name string, value reflect.Value) {
 	for i := range value.NumField() {
 		fields[name+value.Type().Field(i).Name] = value.Field(i)

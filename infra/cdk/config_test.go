@@ -104,9 +104,7 @@ func TestSettingsAreListed(t *testing.T) {
 				got[name[1]] = true
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("docs/reference/settings.md, %s (- there are, + listed)\n%s", section, diff)
-		}
+		check.Is(t, cmp.Diff(want, got), "", "settings.md (- there are, + listed)", section)
 	}
 }
 

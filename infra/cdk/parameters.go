@@ -7,7 +7,6 @@ import (
 	"github.com/streamsort/streamsort/internal/settings"
 )
 
-// parameter is what a user of a release's template sets.
 type parameter struct {
 	Name, Group, Description string
 	// Default is an int, or a text; nil where it has to be given.
@@ -46,10 +45,8 @@ const noSinks = "none"
 // arn is what an ARN in Sinks looks like: that of a bucket may have a consumer's objects behind it.
 const arn = `arn:aws[a-z-]*:((lambda|sqs|sns|events|kms|secretsmanager|ssm):[^,\s*]+|s3:::[a-z0-9.-]+(/[^,\s*/]+/\*)?)`
 
-// secretARN is what an ARN in WebhookSecrets looks like.
 const secretARN = `arn:aws[a-z-]*:(kms|secretsmanager|ssm):[^,\s*]+`
 
-// switched are the values of a parameter that switches something.
 var switched = []any{"true", "false"}
 
 // sources are how many queues of SQS the template takes messages from.
@@ -210,7 +207,6 @@ var parameters = sync.OnceValue(func() []parameter {
 	)
 })
 
-// ids is the parameter of ids of a kind.
 func ids(name, kind, what string) parameter {
 	return parameter{
 		Name: name, Group: network, Default: "", Longest: 1000,
@@ -220,7 +216,6 @@ func ids(name, kind, what string) parameter {
 	}
 }
 
-// topic is the parameter of a topic of SNS for something.
 func topic(name, what string) parameter {
 	return parameter{
 		Name: name, Group: watching, Default: "",
@@ -230,7 +225,6 @@ func topic(name, what string) parameter {
 	}
 }
 
-// scope is the parameter of the scope that tokens need for something.
 func scope(class, what string) parameter {
 	return parameter{
 		Name: "Tenant" + class + "Scope", Group: tenants, Default: "", Pattern: `^$|^[!-~]{1,64}$`,
@@ -244,7 +238,6 @@ func sampleQueue(i int) string {
 	return fmt.Sprintf("arn:aws:sqs:us-east-1:123456789012:sample%d", i+1)
 }
 
-// declaration is the parameter as the template has it.
 func (p parameter) declaration() object {
 	d := object{"Type": "String", "Description": p.Description}
 	if p.Default != nil {

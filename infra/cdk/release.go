@@ -58,7 +58,6 @@ func release(version, out string) error {
 	return os.WriteFile(out, text, 0o644)
 }
 
-// object is a JSON object.
 type object = map[string]any
 
 // stackName is the stack's while it is synthesised: a text that nothing else in a template has.
@@ -68,7 +67,6 @@ const stackName = "stack-name-of-who-deploys"
 // names its zips instead.
 type synthesis struct{ folder string }
 
-// template is that of a stack with these properties.
 func (s synthesis) template(properties object, add func(*streamsort.Stack) error) (object, error) {
 	binaries := filepath.Join(s.folder, "arm64")
 	if err := fakebin.Write(binaries, "arm64"); err != nil {
@@ -172,10 +170,8 @@ func ownContext() (map[string]any, error) {
 	return maps.Clone(file.Context), err
 }
 
-// propOf is a name as a property has it.
 func propOf(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 
-// encode is a template's text.
 func encoded(template object) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -36,14 +36,12 @@ func is(parameter, value string) object {
 
 func ref(name string) object { return object{"Ref": name} }
 
-// nothing is what is not there.
 func nothing() object { return ref("AWS::NoValue") }
 
 func when(condition string, value, otherwise any) object {
 	return object{"Fn::If": []any{condition, value, otherwise}}
 }
 
-// conditions are all that the template has.
 func conditions() object {
 	all := object{
 		"HasConfig": given("Config"),
@@ -123,7 +121,7 @@ func (r *releasing) build(withoutTenants object) ([]byte, error) {
 	}
 	r.stages(resources)
 	for _, section := range []string{"Resources", "Outputs"} {
-		filled := fill(r.object[section]).(object)
+		filled := fill("", r.object[section]).(object)
 		for id, value := range filled {
 			part := value.(object)
 			own := r.optional[id]
@@ -144,7 +142,6 @@ func (r *releasing) build(withoutTenants object) ([]byte, error) {
 	return r.encode()
 }
 
-// byTenants has an alarm look at all tenants' metrics where there are any.
 func byTenants(with, without object) {
 	for _, all := range []object{without, with} {
 		for key := range all {
@@ -282,7 +279,6 @@ func (r *releasing) policies(resources object) error {
 	return nil
 }
 
-// split are the ARNs of a parameter.
 func split(parameter string) object { return object{"Fn::Split": []any{",", ref(parameter)}} }
 
 // toSinks allows process what every kind of sink asks for, on the ARNs of the parameter: an action
@@ -324,22 +320,29 @@ func (r *releasing) stages(resources object) {
 	delete(resources["ApiStage"].(object), "DependsOn")
 }
 
-// fill puts the parameters where their samples stand, and the name of the stack that is deployed
-// where there is that of the synthesis.
-func fill(value any) any {
+// anew is an object or a list of what is made of its members; another value is as it is.
+func anew(value any, do func(key string, inner any) any) any {
 	switch value := value.(type) {
 	case object:
 		made := object{}
 		for key, inner := range value {
-			made[key] = fill(inner)
+			made[key] = do(key, inner)
 		}
 		return made
 	case []any:
-		made := make([]any, len(value))
+		made := slices.Clone(value)
 		for i, inner := range value {
-			made[i] = fill(inner)
+			made[i] = do("", inner)
 		}
 		return made
+	}
+	return value
+}
+
+// fill puts the parameters where their samples stand, and the name of the stack that is deployed
+// where there is that of the synthesis.
+func fill(_ string, value any) any {
+	switch value := value.(type) {
 	case float64:
 		for _, p := range parameters() {
 			if sample, number := p.sample.(int); number && float64(sample) == value {
@@ -349,7 +352,7 @@ func fill(value any) any {
 	case string:
 		return fillText(value)
 	}
-	return value
+	return anew(value, fill)
 }
 
 func fillText(text string) any {
@@ -414,7 +417,6 @@ func refersTo(text string, declared object) error {
 	return errors.Join(errs...)
 }
 
-// noSample reports what is left of the samples.
 func noSample(text string) error {
 	for _, sample := range []string{"sample", "5a3b1e00", sampleRoute, stackName, "11m51s"} {
 		if at := strings.Index(text, sample); at >= 0 {

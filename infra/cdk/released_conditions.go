@@ -9,43 +9,31 @@ import (
 // wrap has what refers to something that is not always there be there only with it. within are the
 // conditions of what the value is a part of.
 func (r *releasing) wrap(value any, within ...string) any {
-	switch value := value.(type) {
-	case object:
+	if value, is := value.(object); is {
 		condition := r.condition(value, within...)
-		if condition == "" {
+		choice, chosen := value["Fn::If"].([]any)
+		switch {
+		case condition == "":
 			return value
-		}
-		if value["Effect"] != nil && isFunction(value["Resource"]) ||
-			isFunction(value) && value["Fn::If"] == nil {
+		case value["Effect"] != nil && isFunction(value["Resource"]), isFunction(value) && !chosen:
 			return when(condition, r.wrap(value, append(slices.Clone(within), condition)...), nothing())
-		}
-		if choice, is := value["Fn::If"].([]any); is {
+		case chosen:
 			return when(choice[0].(string),
 				r.wrap(choice[1], append(slices.Clone(within), choice[0].(string))...),
 				r.wrap(choice[2], within...))
 		}
-		made := object{}
-		for key, inner := range value {
-			switch key {
-			case "DashboardBody": // a line of what is not there has no name
-				made[key] = r.wrapText(inner)
-			case "AlarmRule":
-				made[key] = r.wrapRule(inner)
-			case "DependsOn":
-				made[key] = inner
-			default:
-				made[key] = r.wrap(inner, within...)
-			}
-		}
-		return made
-	case []any:
-		made := make([]any, len(value))
-		for i, inner := range value {
-			made[i] = r.wrap(inner, within...)
-		}
-		return made
 	}
-	return value
+	return anew(value, func(key string, inner any) any {
+		switch key {
+		case "DashboardBody": // a line of what is not there has no name
+			return r.wrapText(inner)
+		case "AlarmRule":
+			return r.wrapRule(inner)
+		case "DependsOn":
+			return inner
+		}
+		return r.wrap(inner, within...)
+	})
 }
 
 // wrapText has the parts of a text be empty that are not there.
@@ -110,7 +98,6 @@ func (r *releasing) condition(value any, within ...string) string {
 	return ""
 }
 
-// isFunction reports whether a value is one of CloudFormation's functions.
 func isFunction(value any) bool {
 	o, is := value.(object)
 	for key := range o {

@@ -94,8 +94,7 @@ func (s *server) look(t *testing.T, r Request) *Run {
 	if r.Action == "" {
 		r.Action, r.Reason = "redrive", "the ledger is back"
 	}
-	run := check.Get(Look(t.Context(), s, r, nil))
-	return run
+	return check.Get(Look(t.Context(), s, r, nil))
 }
 
 // TestRate: operations begin one after the other at the rate, however long each takes; and a run
@@ -106,13 +105,10 @@ func TestRate(t *testing.T) {
 			s := &server{queues: 100, takes: takes, now: time.Now()}
 			run := s.look(t, Request{Rate: 20})
 			began := time.Now()
-			if report := run.Do(t.Context(), nil); !report.Whole() || report.Done != 100 {
-				t.Errorf("%+v", report)
-			}
+			report := run.Do(t.Context(), nil)
+			check.That(t, report.Whole() && report.Done == 100, "%+v", report)
 			for i, at := range s.begun {
-				if want := time.Duration(i) * time.Second / 20; at.Sub(began) != want {
-					t.Fatalf("operation %d begins after %v, not %v", i, at.Sub(began), want)
-				}
+				check.Is(t, at.Sub(began), time.Duration(i)*time.Second/20, i)
 			}
 		})
 	}
@@ -121,9 +117,9 @@ func TestRate(t *testing.T) {
 		run := s.look(t, Request{Rate: 100})
 		run.Do(t.Context(), nil)
 		for i := range s.begun {
-			if i >= asked && s.begun[i].Sub(s.begun[i-asked]) < asked*time.Second/100-burst {
-				t.Fatalf("operations %d to %d begin within %v", i-asked, i, s.begun[i].Sub(s.begun[i-asked]))
-			}
+			within := s.begun[i].Sub(s.begun[max(i-asked, 0)])
+			check.That(t, i < asked || within >= asked*time.Second/100-burst,
+				"operations %d to %d begin within %v", i-asked, i, within)
 		}
 		check.That(t, s.most == asked, "%d operations are under way at once, not %d", s.most, asked)
 	})
@@ -140,14 +136,11 @@ func TestInterrupted(t *testing.T) {
 			time.AfterFunc(2*time.Second+time.Millisecond, interrupt)
 			began := time.Now()
 			report := run.Do(ctx, nil)
-			if report.Done != want || report.Handled() != want ||
-				report.Stopped != "interrupted" || report.Whole() {
-				t.Errorf("%+v", report)
-			}
+			passed := time.Since(began)
+			check.That(t, report.Done == want && report.Handled() == want &&
+				report.Stopped == "interrupted" && !report.Whole(), "%+v", report)
 			check.Is(t, len(s.begun), 21)
-			if passed := time.Since(began); passed > 2*time.Second+grace+time.Millisecond {
-				t.Errorf("it lasts %v", passed)
-			}
+			check.That(t, passed <= 2*time.Second+grace+time.Millisecond, "it lasts %v", passed)
 			bubble.Sleep(time.Minute)
 		})
 	}
@@ -222,10 +215,8 @@ func TestTargets(t *testing.T) {
 	targets := []Target{{Queue: "q7", Consumer: "c"}, {Queue: "q\u0085\r 3", Consumer: "c"}}
 	for i, target := range targets {
 		text := target.Text()
-		if again, err := ParseTarget(text); err != nil || again != target ||
-			strings.ContainsAny(text, "\u0085\r") {
-			t.Errorf("target %d is %q, and read again %v, %v", i, text, again, err)
-		}
+		check.Is(t, check.Get(ParseTarget(text)), target, text)
+		check.That(t, !strings.ContainsAny(text, "\u0085\r"), "target %d is %q", i, text)
 	}
 	run := s.look(t, Request{Targets: targets})
 	check.Need(t, len(run.Selected) == 2 && run.Selected[0].Error == "refused by q7" &&
@@ -261,10 +252,7 @@ func TestValidate(t *testing.T) {
 		"error":    {Action: "redrive", Reason: "r", Error: strings.Repeat("e", 301)},
 		"run":      {Action: "redrive", Reason: "r", Run: "1234567890123 x"},
 	} {
-		var wrong *invalid.Error
-		err := r.Validate()
-		check.That(t, errors.As(err, &wrong) && wrong.Field == field,
-			"%+v: %v, want it to name %s", r, err, field)
+		check.Is(t, check.As[*invalid.Error](t, r.Validate()).Field, field)
 	}
 	for _, r := range []Request{
 		{Action: "pause", Reason: "r", State: "circuit-open"},

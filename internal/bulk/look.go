@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -193,7 +192,7 @@ func (r *Run) read(ctx context.Context, t Target) (c view.Consumer, there bool, 
 	var page view.Consumers
 	query := url.Values{"queue": {string(t.Queue)}, "consumer": {t.Consumer}}
 	err = r.api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page)
-	if code := codeOf(err); slices.Contains(goneCodes, code) {
+	if code := client.CodeOf(err); slices.Contains(goneCodes, code) {
 		return c, false, nil
 	}
 	if err == nil && len(page.Consumers) != 1 {
@@ -206,11 +205,3 @@ func (r *Run) read(ctx context.Context, t Target) (c view.Consumer, there bool, 
 }
 
 var goneCodes = []string{"no-consumer", "no-queue", "erased"}
-
-// codeOf is the code of the problem that the API answered with; empty where it is no problem.
-func codeOf(err error) string {
-	if problem, ok := errors.AsType[*client.Problem](err); ok {
-		return problem.Code
-	}
-	return ""
-}

@@ -133,32 +133,20 @@ type tally struct {
 func (t *tally) count(target Target, o outcome, why string) {
 	t.Lock()
 	defer t.Unlock()
-	t.row++
-	became := "failed"
-	switch o {
-	case done:
-		became = "done"
-		t.report.Done++
-	case already:
-		became = "already"
-		t.report.Already++
-	case changed:
-		became = "changed"
-		t.report.Changed++
-	default:
-		t.report.Failed++
-	}
-	t.report.Latest = Result{target, became, why}
+	r := &t.report
+	*[...]*int{&r.Done, &r.Already, &r.Changed, &r.Failed, &r.Failed}[o]++
+	became := [...]string{"done", "already", "changed", "failed", "failed"}[o]
+	r.Latest = Result{target, became, why}
 	if o == trouble {
-		t.last = why
+		t.row, t.last = t.row+1, why
 	} else {
 		t.row = 0
 	}
-	if o >= changed && len(t.report.Exceptions) < maxExceptions {
-		t.report.Exceptions = append(t.report.Exceptions, Exception{target, o != changed, why})
+	if o >= changed && len(r.Exceptions) < maxExceptions {
+		r.Exceptions = append(r.Exceptions, Exception{target, o != changed, why})
 	}
 	if t.progress != nil {
-		report := t.report
+		report := *r
 		report.Exceptions = slices.Clone(report.Exceptions)
 		t.progress(report)
 	}
@@ -202,7 +190,7 @@ func (r *Run) act(ctx context.Context, t Target) (outcome, string) {
 			return changed, "it is not in this state any more, or again"
 		}
 		err = r.post(ctx, t, c)
-		code := codeOf(err)
+		code := client.CodeOf(err)
 		if !slices.Contains(changedCodes, code) {
 			return ended(done, err)
 		}
@@ -257,7 +245,6 @@ func (r *Run) selects(c view.Consumer) bool {
 	return true
 }
 
-// id names the operation on a consumer among all operations of the queue.
 func (r *Run) id(t Target) string {
 	sum := sha256.Sum256([]byte(t.Consumer))
 	return r.Name + "-" + hex.EncodeToString(sum[:8])
@@ -292,7 +279,7 @@ func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 			Next       string
 		}
 		err := r.api.Call(ctx, http.MethodGet, "/operations", query, nil, &page)
-		if slices.Contains(goneCodes, codeOf(err)) {
+		if slices.Contains(goneCodes, client.CodeOf(err)) {
 			return false, nil
 		}
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestSuccess: none, all, and about as many as the share says.
@@ -23,9 +24,8 @@ func TestSuccess(t *testing.T) {
 		for range 10_000 {
 			calllog.Log{Successes: share}.Success(t.Context(), "status", 200)
 		}
-		if n := strings.Count(out.String(), `"msg":"answered","status":200`); n < want[0] || n > want[1] {
-			t.Errorf("of 10,000 calls %d were logged with a share of %d", n, share)
-		}
+		n := strings.Count(out.String(), `"msg":"answered","status":200`)
+		check.That(t, want[0] <= n && n <= want[1], "of 10,000 calls %d are logged by %d", n, share)
 	}
 }
 
@@ -34,13 +34,10 @@ func TestWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := calllog.Log{Queue: "q", Until: time.Now().Add(10 * time.Minute)}
 		for range 10 {
-			if log.Watched() != "q" || (calllog.Log{Queue: "q"}).Watched() != "" {
-				t.Fatal("not watched, or without an end")
-			}
+			check.Is(t, log.Watched(), "q")
 			bubble.Sleep(time.Minute)
 		}
-		if log.Watched() != "" {
-			t.Error("still watched when the time is over")
-		}
+		check.Is(t, log.Watched(), "", "when the time is over")
+		check.Is(t, (calllog.Log{Queue: "q"}).Watched(), "", "without an end")
 	})
 }

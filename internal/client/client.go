@@ -13,7 +13,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -137,6 +136,14 @@ func (p *Problem) MayPass() bool {
 }
 
 func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Detail) }
+
+// CodeOf is the code of the problem that the API answered with; empty where it is no problem.
+func CodeOf(err error) string {
+	if problem, ok := errors.AsType[*Problem](err); ok {
+		return problem.Code
+	}
+	return ""
+}
 
 // Query makes a query of names and values; those that are empty are left out.
 func Query(pairs ...string) url.Values {
@@ -317,30 +324,39 @@ func (c *Client) PutEvents(ctx context.Context, props url.Values,
 	if !props.Has("each") {
 		return c.put(ctx, props, events, `[`, `]`)
 	}
-	for attempt := 1; ; attempt++ {
+	return c.repeated(ctx, func() (all, left []Outcome, err error) {
 		var answer struct{ Results []Outcome }
-		if err := c.Call(ctx, http.MethodPost, "/messages", props, events[0], &answer); err != nil {
-			return nil, err
-		}
-		left, first := 0, Outcome{}
-		for _, o := range slices.Backward(answer.Results) {
+		err = c.Call(ctx, http.MethodPost, "/messages", props, events[0], &answer)
+		for _, o := range answer.Results {
 			if o.passes() {
-				left, first = left+1, o
+				left = append(left, o)
 			}
 		}
-		if left == 0 {
-			return answer.Results, nil
-		}
-		if attempt == c.attempts {
-			return answer.Results, &NotTakenError{left, len(answer.Results), first}
-		}
-		if err := backOff(ctx, attempt, 0); err != nil {
-			return answer.Results, err
-		}
-	}
+		return answer.Results, left, err
+	})
 }
 
 func (o Outcome) passes() bool { return o.Status >= 500 || o.Status == http.StatusTooManyRequests }
+
+// repeated puts until nothing is left whose fate may be another later. put is all outcomes, and
+// those of what is left.
+func (c *Client) repeated(ctx context.Context,
+	put func() (all, left []Outcome, err error)) ([]Outcome, error) {
+	for attempt := 1; ; attempt++ {
+		all, left, err := put()
+		switch {
+		case err != nil:
+			return nil, err
+		case len(left) == 0:
+			return all, nil
+		case attempt == c.attempts:
+			return all, &NotTakenError{len(left), len(all), left[0]}
+		}
+		if err := backOff(ctx, attempt, 0); err != nil {
+			return all, err
+		}
+	}
+}
 
 func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawMessage,
 	head, tail string) ([]Outcome, error) {
@@ -349,40 +365,32 @@ func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawM
 	for i := range messages {
 		open[i] = i
 	}
-	for attempt := 1; ; attempt++ {
-		var body bytes.Buffer
-		body.WriteString(head)
+	return c.repeated(ctx, func() (all, left []Outcome, err error) {
+		body := []byte(head)
 		for n, i := range open {
 			if n > 0 {
-				body.WriteByte(',')
+				body = append(body, ',')
 			}
-			body.Write(messages[i])
+			body = append(body, messages[i]...)
 		}
-		body.WriteString(tail)
 		var answer struct{ Results []Outcome }
-		if err := c.Call(ctx, http.MethodPost, "/messages", query, body.Bytes(), &answer); err != nil {
-			return nil, inWhole(err, open)
+		err = c.Call(ctx, http.MethodPost, "/messages", query, append(body, tail...), &answer)
+		if err != nil {
+			return nil, nil, inWhole(err, open)
 		}
 		if len(answer.Results) != len(open) {
-			return nil, fmt.Errorf("%d results for %d messages", len(answer.Results), len(open))
+			return nil, nil, fmt.Errorf("%d results for %d messages", len(answer.Results), len(open))
 		}
 		var again []int
 		for n, i := range open {
 			outcomes[i] = answer.Results[n]
 			if outcomes[i].passes() {
-				again = append(again, i)
+				again, left = append(again, i), append(left, outcomes[i])
 			}
 		}
-		if open = again; len(open) == 0 {
-			return outcomes, nil
-		}
-		if attempt == c.attempts {
-			return outcomes, &NotTakenError{len(open), len(outcomes), outcomes[open[0]]}
-		}
-		if err := backOff(ctx, attempt, 0); err != nil {
-			return outcomes, err
-		}
-	}
+		open = again
+		return outcomes, left, nil
+	})
 }
 
 // inWhole is an error about messages of a repeat, with their places in the whole put.

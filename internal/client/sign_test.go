@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -43,9 +42,8 @@ func authorization(t *testing.T, c *Client) (string, error) {
 func TestURLs(t *testing.T) {
 	for _, url := range []string{"", "127.0.0.1:80", "ftp://x", "http://"} {
 		_, err := New(url)
-		check.That(t, err != nil, "%q: no error", url)
-		_, err = Open(Access{URL: url, Sign: true, Region: "eu-west-1"})
-		check.That(t, err != nil, "%q, signed: no error", url)
+		_, signed := Open(Access{URL: url, Sign: true, Region: "eu-west-1"})
+		check.That(t, err != nil && signed != nil, "%q: no error", url)
 	}
 }
 
@@ -78,15 +76,10 @@ func TestWhatIsSigned(t *testing.T) {
 		{"http://localhost:3000", "eu-west-1", true, "", "/eu-west-1/execute-api/"},
 	} {
 		t.Setenv("AWS_REGION", c.configured)
-		client, err := Open(Access{URL: c.base, Sign: c.sign, Region: c.region})
-		if err != nil {
-			t.Errorf("%s: %v", c.base, err)
-			continue
-		}
-		got, err := authorization(t, client)
-		check.That(t, err == nil && (got != "") == (c.scope != "") && strings.Contains(got, c.scope),
-			"%s, configured for %q: authorization %q, %v; want one with %q", c.base,
-			c.configured, got, err, c.scope)
+		client := check.Get(Open(Access{URL: c.base, Sign: c.sign, Region: c.region}))
+		got := check.Get(authorization(t, client))
+		check.That(t, (got != "") == (c.scope != "") && strings.Contains(got, c.scope),
+			"%s, configured for %q: authorization %q, want one with %q", c.base, c.configured, got, c.scope)
 	}
 }
 
@@ -99,51 +92,45 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 	for _, base := range []string{"http://api.example.com", "http://10.0.0.1:3000",
 		"http://localhost.example.com", "http://notlocalhost"} {
 		_, err := Open(Access{URL: base, Sign: true, Region: "eu-west-1"})
-		check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "%s: %v", base, err)
-		_, err = Open(Access{URL: base, Token: token})
-		check.That(t, err != nil && strings.Contains(err.Error(), "would have a token"),
-			"%s: %v", base, err)
+		check.Says(t, err, "use https", base)
+		check.Says(t, check.Err(Open(Access{URL: base, Token: token})), "would have a token", base)
 	}
-	_, err := New("http://abc.execute-api.eu-west-1.amazonaws.com")
-	check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "API Gateway: %v", err)
+	check.Says(t, check.Err(New("http://abc.execute-api.eu-west-1.amazonaws.com")), "use https")
 }
 
 // TestWhatIsMissingIsSaid: the region at once, credentials with the first request.
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	nowhere(t)
-	_, err := Open(Access{URL: "https://api.example.com", Sign: true})
-	check.That(t, err != nil && strings.Contains(err.Error(), "AWS_REGION"),
-		"without a region: %v", err)
-	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
-	check.OK(t, err)
-	var none *NoCredentialsError
-	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-	check.That(t, errors.As(err, &none) && none.Host == "abc.execute-api.eu-west-1.amazonaws.com" &&
-		strings.Contains(err.Error(), "AWS_PROFILE"),
-		"without credentials: %v", err)
+	check.Says(t, check.Err(Open(Access{URL: "https://api.example.com", Sign: true})), "AWS_REGION")
+	c := check.Get(New("https://abc.execute-api.eu-west-1.amazonaws.com"))
+	err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
+	check.Is(t, check.As[*NoCredentialsError](t, err).Host, "abc.execute-api.eu-west-1.amazonaws.com")
+	check.Says(t, err, "AWS_PROFILE")
 	t.Setenv("AWS_PROFILE", "nobody")
-	_, err = Open(Access{URL: "https://api.example.com", Sign: true, Region: "eu-west-1"})
-	check.That(t, err != nil && strings.Contains(err.Error(), "nobody"),
-		"without the profile: %v", err)
+	check.Says(t, check.Err(Open(Access{URL: "https://api.example.com", Sign: true,
+		Region: "eu-west-1"})), "nobody")
 }
 
 // TestRefusedAnonymously: a gateway's refusal does not tell that nothing was signed.
 func TestRefusedAnonymously(t *testing.T) {
-	for status, hinted := range map[int]bool{401: true, 403: true, 404: false} {
-		c, _ := serve(t, says(status, `{"message":"Forbidden"}`))
-		err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-		check.That(t, err != nil && strings.Contains(err.Error(), "was not signed") == hinted,
-			"%d: %v", status, err)
+	token := func(context.Context) (string, error) { return "a.b.c", nil }
+	const gateway = `{"message":"Forbidden"}`
+	const function = `{"code":"no-tenant","detail":"the token has no tenant"}`
+	for _, c := range []struct {
+		status int
+		answer string
+		token  func(context.Context) (string, error)
+		hinted bool
+	}{
+		{401, gateway, nil, true}, {403, gateway, nil, true}, {404, gateway, nil, false},
+		{403, function, nil, false}, {403, gateway, token, false},
+	} {
+		client, _ := serve(t, says(c.status, c.answer))
+		client.token = c.token
+		err := client.Call(t.Context(), "GET", "/queues", nil, nil, nil)
+		check.That(t, err != nil && strings.Contains(err.Error(), "was not signed") == c.hinted,
+			"%+v: %v", c, err)
 	}
-	c, _ := serve(t, says(403, `{"code":"no-tenant","detail":"the token has no tenant"}`))
-	err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"),
-		"a function's refusal: %v", err)
-	c, _ = serve(t, says(403, `{"message":"Forbidden"}`))
-	c.token = func(context.Context) (string, error) { return "a.b.c", nil }
-	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"),
-		"with a token: %v", err)
 }
 
 // TestNoRedirect: what was made for one address goes to no other one.
@@ -158,8 +145,7 @@ func TestNoRedirect(t *testing.T) {
 			w.Header().Set("Location", other.URL)
 			w.WriteHeader(status)
 		})
-		var problem *Problem
 		err := c.Call(t.Context(), "POST", "/messages", nil, []byte("{}"), nil)
-		check.That(t, errors.As(err, &problem) && problem.Status == status, "%d: %v", status, err)
+		check.Is(t, check.As[*Problem](t, err).Status, status)
 	}
 }

@@ -111,7 +111,6 @@ func urlOf(head, rest string) string {
 	return wordOf(head) + endOfHead + strings.Join(segments, "/") + end
 }
 
-// cutEnd cuts the punctuation of the sentence around a URL off.
 func cutEnd(text string) (before, end string) {
 	before = strings.TrimRight(text, ".,:;!")
 	return before, text[len(before):]

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/errtext"
 )
 
@@ -76,12 +77,8 @@ func TestGroup(t *testing.T) {
 		for _, text := range c.texts {
 			text = strings.Replace(text, "ord-...", "17", 1)
 			got := errtext.Group(text)
-			if got != c.group {
-				t.Errorf("%q\n  is of  %q\n  wanted %q", text, got, c.group)
-			}
-			if again := errtext.Group(got); again != got {
-				t.Errorf("the group %q is of the group %q", got, again)
-			}
+			check.Is(t, got, c.group, text)
+			check.Is(t, errtext.Group(got), got, "the group of a group")
 		}
 	}
 }
@@ -98,14 +95,10 @@ func FuzzGroup(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		group := errtext.Group(text)
-		if len(group) > errtext.Max || !utf8.ValidString(group) || strings.ContainsAny(group, "\n\t") {
-			t.Errorf("%q is of %q", text, group)
-		}
-		if rest := statuses.ReplaceAllString(group, ""); strings.ContainsAny(rest, "0123456789") {
-			t.Errorf("%q is of %q, which has a number", text, group)
-		}
-		if again := errtext.Group(group); again != group {
-			t.Errorf("%q is of %q, which is of %q", text, group, again)
-		}
+		check.That(t, len(group) <= errtext.Max && utf8.ValidString(group) &&
+			!strings.ContainsAny(group, "\n\t"), "%q is of %q", text, group)
+		check.That(t, !strings.ContainsAny(statuses.ReplaceAllString(group, ""), "0123456789"),
+			"%q is of %q, which has a number", text, group)
+		check.Is(t, errtext.Group(group), group, text)
 	})
 }

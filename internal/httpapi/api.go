@@ -167,6 +167,21 @@ func (a *API) do(ctx context.Context, c *Call,
 	return do(ctx, c)
 }
 
+// aliasOf is the alias, or the version, by which the function was called; empty where it was called
+// without one.
+func aliasOf(ctx context.Context) string {
+	invoked, ok := lambdacontext.FromContext(ctx)
+	if !ok {
+		return ""
+	}
+	// arn:PARTITION:lambda:REGION:ACCOUNT:function:NAME:ALIAS
+	parts := strings.Split(invoked.InvokedFunctionArn, ":")
+	if len(parts) != 8 {
+		return ""
+	}
+	return parts[7]
+}
+
 // logged is what is logged of a call: its tenant too, where there is one.
 func (c *Call) logged(fields ...any) []any {
 	if c.Tenant() == "" {
@@ -213,17 +228,13 @@ func noRoute(routes []Route, resource string) *Problem {
 }
 
 // listed are the names that are not empty, each once and with what is before it.
-func listed(names []string, before string) (list string) {
+func listed(names []string, before string) string {
 	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if list != "" {
-			list += ", "
-		}
-		if name != "" {
-			list += before + name
-		}
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+	for i := range names {
+		names[i] = before + names[i]
 	}
-	return list
+	return strings.Join(names, ", ")
 }
 
 // Direct finds the operation of a direct invoke among the routes: the one that its client context
@@ -268,7 +279,6 @@ func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call
 	}
 }
 
-// setQuery makes members of a direct invoke's document the parameters of the request.
 func (c *Call) setQuery(members []strictjson.Member) error {
 	c.Query = map[string][]string{}
 	for _, m := range members {

@@ -35,7 +35,6 @@ func callerOf(s shape, authorizer, signer json.RawMessage) tenancy.Caller {
 	return tenancy.Caller{Claims: a.Claims, Signed: by.UserARN != "", ARN: by.UserARN}
 }
 
-// signed is what is read of who signed a request for IAM.
 type signed struct {
 	UserARN string `json:"userArn"`
 }

@@ -19,14 +19,11 @@ func (r *Request) unpack() error {
 		return nil
 	case "gzip", "x-gzip":
 	default:
-		return &Problem{
-			Status: http.StatusUnsupportedMediaType, Type: "encoding",
-			Title: "The body has an encoding that is not taken",
-			Errors: []FieldError{{
-				Field: "content-encoding", Code: invalid.Unknown, Detail: fmt.Sprintf("is %.40q: it must be gzip, or missing", given),
-			}},
-			AcceptEncoding: "gzip",
-		}
+		p := refuses(http.StatusUnsupportedMediaType, "encoding",
+			"The body has an encoding that is not taken", FieldError{Field: "content-encoding",
+				Code: invalid.Unknown, Detail: fmt.Sprintf("is %.40q: it must be gzip, or missing", given)})
+		p.AcceptEncoding = "gzip"
+		return p
 	}
 	body, err := gunzip(r.Body)
 	switch {
@@ -50,9 +47,7 @@ func gunzip(packed []byte) ([]byte, error) {
 }
 
 func tooLarge() *Problem {
-	return &Problem{
-		Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
-		Errors: []FieldError{{Field: RequestBody, Code: invalid.TooLarge,
-			Detail: fmt.Sprintf("has more than %d bytes", MaxBody)}},
-	}
+	return refuses(http.StatusRequestEntityTooLarge, "too-large", "The request is too large",
+		FieldError{Field: RequestBody, Code: invalid.TooLarge,
+			Detail: fmt.Sprintf("has more than %d bytes", MaxBody)})
 }

@@ -66,6 +66,11 @@ func NoMethod(detail, allow string) *Problem {
 		Title: "The resource has no such method", Detail: detail, Allow: allow}
 }
 
+// refuses is the problem of a request whose field is wrong before it is read.
+func refuses(status int, kind, title string, field FieldError) *Problem {
+	return &Problem{Status: status, Type: kind, Title: title, Errors: []FieldError{field}}
+}
+
 // newFieldError is the error of a field, with the queue's name as the caller gave it.
 func newFieldError(scope tenancy.Scope, wrong *invalid.Error) FieldError {
 	said := *wrong
@@ -120,9 +125,7 @@ func (p *Problem) document() map[string]any {
 
 // NotJSON is the problem of a body that must be JSON and is not by its content type.
 func NotJSON() *Problem {
-	return &Problem{
-		Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
-		Errors: []FieldError{{Field: "content-type", Code: invalid.Malformed,
-			Detail: "must be application/json or end in +json"}},
-	}
+	return refuses(http.StatusUnsupportedMediaType, "not-json", "The request is not JSON",
+		FieldError{Field: "content-type", Code: invalid.Malformed,
+			Detail: "must be application/json or end in +json"})
 }

@@ -47,8 +47,7 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 }
 
 func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
-	p := &Problem{Status: http.StatusBadRequest, Type: typeInvalid, Title: "The request is not valid",
-		Errors: []FieldError{f}}
+	p := refuses(http.StatusBadRequest, typeInvalid, "The request is not valid", f)
 	switch {
 	case errors.Is(wrong, tenancy.ErrNotYours):
 		p.Status, p.Type, p.Title = http.StatusForbidden, "not-yours",

@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -28,10 +26,7 @@ func answer(t *testing.T, claim, event string) string {
 		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return asked, nil },
 		TenantClaim: claim,
 	}
-	raw, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(),
-		json.RawMessage(event))
-	check.Need(t, err == nil, "%s: %v", event, err)
-	return string(raw)
+	return handled(t, api, event)
 }
 
 // v2 and v1 are events of an HTTP API and of a REST API, with what they say of the caller.
@@ -88,17 +83,14 @@ func TestWhoseNames(t *testing.T) {
 
 // A direct invoke is an operator's; what only looks like an event is refused.
 func TestDirectInvokesOperate(t *testing.T) {
-	if got := answer(t, "org", `{"queue":"q"}`); !strings.Contains(got, `"full":"q"`) {
-		t.Error(got)
-	}
+	check.Has(t, answer(t, "org", `{"queue":"q"}`), `"full":"q"`)
 	for _, event := range []string{
 		`{"requestContext":{"authorizer":{"jwt":{"claims":{"org":"acme"}}},"http":{"method":7}}}`,
 		`{"requestContext":"x"}`, `{"requestContext":{},"headers":[]}`,
 	} {
-		if got := answer(t, "org", event); !strings.Contains(got, `"status":400`) ||
-			!strings.Contains(got, "requestContext") {
-			t.Errorf("%s: %s", event, got)
-		}
+		got := answer(t, "org", event)
+		check.Has(t, got, `"status":400`, event)
+		check.Has(t, got, "requestContext", event)
 	}
 }
 
@@ -115,14 +107,10 @@ func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
 			Routes:      []httpapi.Route{{Method: http.MethodGet, Resource: "queues", Do: refuse}},
 			TenantClaim: "org",
 		}
-		raw, err := a.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(),
-			json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
 		var answer struct{ Body string }
-		if err == nil {
-			err = json.Unmarshal(raw, &answer)
-		}
-		check.That(t, err == nil && strings.Contains(answer.Body, want),
-			"%s: %s, %v; want %s", queue, answer.Body, err, want)
+		text := handled(t, a, v2(`{"jwt":{"claims":{"org":"acme"}}}`))
+		check.OK(t, json.Unmarshal([]byte(text), &answer))
+		check.Has(t, answer.Body, want, queue)
 	}
 }
 

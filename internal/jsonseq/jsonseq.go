@@ -20,6 +20,22 @@ const maxExact = 1 << 53
 // Seq is a seq in a JSON document.
 type Seq int64
 
+// Or is the seq in decimal digits; a nil seq is the other text.
+func (s *Seq) Or(none string) string {
+	if s == nil {
+		return none
+	}
+	return strconv.FormatInt(int64(*s), 10)
+}
+
+// OrZero is the seq; a nil one is 0.
+func (s *Seq) OrZero() int64 {
+	if s == nil {
+		return 0
+	}
+	return int64(*s)
+}
+
 // MarshalJSON implements json.Marshaler.
 func (s Seq) MarshalJSON() ([]byte, error) {
 	text := strconv.FormatInt(int64(s), 10)

@@ -364,7 +364,6 @@ type standing struct {
 	lags    *trouble.Row
 }
 
-// add counts a row of a queue or a chain, and gathers those of consumers.
 func (n *counted) add(seen map[string]*standing, open map[trouble.State]trouble.Row,
 	row trouble.Row, now time.Time) {
 	a := aspectOf(row)

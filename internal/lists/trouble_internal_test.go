@@ -25,21 +25,16 @@ func TestASummaryIsBounded(t *testing.T) {
 		if i%2 == 0 {
 			row.ExpiresOn = now.Add(time.Minute)
 		}
-		if err := store.Put(t.Context(), row); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, store.Put(t.Context(), row))
 	}
 	rows, more, err := all(t.Context(), store, trouble.Failed, "", now)
 	check.That(t, err == nil && len(rows) == maxCounted/2 && more,
 		"%d, more %t, %v; want %d, and more", len(rows), more, err, maxCounted/2)
-	if rows, more, err = all(t.Context(), store, trouble.Failed, "0000", now); err != nil ||
-		len(rows) != 50 || more {
-		t.Errorf("of a prefix %d, more %t, %v; want 50", len(rows), more, err)
-	}
-	n, err := count(t.Context(), store, "", now)
-	if c := n.states["failed"]; err != nil || c.Count != maxCounted/2 || !c.More {
-		t.Errorf("%+v, %v", c, err)
-	}
+	rows, more, err = all(t.Context(), store, trouble.Failed, "0000", now)
+	check.That(t, err == nil && len(rows) == 50 && !more,
+		"of a prefix %d, more %t, %v; want 50", len(rows), more, err)
+	failed := check.Get(count(t.Context(), store, "", now)).states["failed"]
+	check.That(t, failed.Count == maxCounted/2 && failed.More, "%+v", failed)
 }
 
 // TestCounts: a consumer counts in each state that it is in, but for those that follow from
@@ -49,10 +44,8 @@ func TestCounts(t *testing.T) {
 	store := trouble.NewStore(ddb.NewMemory(trouble.Definition("rows")), trouble.Definition("rows"))
 	put := func(state trouble.State, queue, consumer, why string) {
 		t.Helper()
-		if err := store.Put(t.Context(), trouble.Row{State: state, Queue: queue, Consumer: consumer,
-			Error: why, Since: now.Add(-time.Minute)}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, store.Put(t.Context(), trouble.Row{State: state, Queue: queue, Consumer: consumer,
+			Error: why, Since: now.Add(-time.Minute)}))
 	}
 	put(trouble.Gap, "g", "", "")
 	put(trouble.Blocked, "b1", "books", "order 1 is bad")
@@ -67,14 +60,11 @@ func TestCounts(t *testing.T) {
 	put(trouble.Failing, "h1", "away", "no answer")
 	put(trouble.Failing, "h2", "away", "no answer") // held, and no row says so yet
 	put(trouble.CircuitOpen, "", "alone", "")
-	n, err := count(t.Context(), store, "", now)
-	check.OK(t, err)
+	n := check.Get(count(t.Context(), store, "", now))
 	want := map[view.State]int{view.Gap: 1, view.Blocked: 3, view.Paused: 1, view.Retrying: 1,
 		view.CatchingUp: 1, view.Held: 2, view.InDoubt: 0}
 	for state, wanted := range want {
-		if got := n.states[state]; got == nil || got.Count != wanted {
-			t.Errorf("%s: %+v, want %d", state, got, wanted)
-		}
+		check.Is(t, n.states[state].Count, wanted, state)
 	}
 	groups := map[view.State][]string{}
 	for _, row := range n.failing {
@@ -100,9 +90,7 @@ func TestPagesOfAFleet(t *testing.T) {
 	put := func(state trouble.State, queue string) {
 		t.Helper()
 		row := trouble.Row{State: state, Queue: queue, Consumer: "away", Since: now}
-		if err := store.Put(t.Context(), row); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, store.Put(t.Context(), row))
 	}
 	put(trouble.CircuitOpen, "")
 	for i := range queues {
@@ -126,9 +114,7 @@ func TestPagesOfAFleet(t *testing.T) {
 			if next == "" {
 				break
 			}
-			if err := s.goOn(next); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, s.goOn(next))
 		}
 		for queue, n := range seen {
 			check.That(t, n <= 1 && queue != "", "%s: %q is listed %d times", state, queue, n)

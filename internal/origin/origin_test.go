@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/origin"
 )
 
@@ -33,7 +34,11 @@ func TestProtect(t *testing.T) {
 		"one of a browser that says so": {"POST", "localhost:3000", fetch("cross-site", "navigate", "document"), 403},
 		"another port's":                {"PUT", "localhost:3000", headers{"Origin": "http://localhost:8080"}, 403},
 		"a picture of another site":     {"GET", "localhost:3000", fetch("cross-site", "no-cors", "image"), 403},
+		"a script of another port":      {"GET", "localhost:3000", fetch("same-site", "no-cors", "script"), 403},
+		"a frame of another site":       {"GET", "localhost:3000", fetch("cross-site", "navigate", "iframe"), 403},
 		"a link of another site":        {"GET", "localhost:3000", fetch("cross-site", "navigate", "document"), 200},
+		"an address that is typed":      {"GET", "localhost:3000", fetch("none", "navigate", "document"), 200},
+		"the page itself":               {"GET", "localhost:3000", fetch("same-origin", "cors", "empty"), 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := httptest.NewRequest(c.method, "/", nil)
@@ -43,9 +48,7 @@ func TestProtect(t *testing.T) {
 			}
 			answer := httptest.NewRecorder()
 			protected.ServeHTTP(answer, request)
-			if answer.Code != c.want {
-				t.Errorf("%d, want %d: %s", answer.Code, c.want, answer.Body)
-			}
+			check.Is(t, answer.Code, c.want, answer.Body)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
@@ -14,16 +15,10 @@ func TestText(t *testing.T) {
 		"orders": "orders", "größe 訂單 \\r": "größe 訂單 \\r", "a\rb\nc\td": `a\rb\nc\td`, "\x1b[2J": `\x1b[2J`,
 		"\u009b2J": `\u009b2J`, "a\u202eb": `a\u202eb`, "\u2028": `\u2028`, "\xff": "\ufffd", "\x7f": `\x7f`,
 	} {
-		if got := printable.Text(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
-		if got := fmt.Sprint(printable.Name(text)); got != want {
-			t.Errorf("the name %q is %q, want %q", text, got, want)
-		}
+		check.Is(t, printable.Text(text), want, text)
+		check.Is(t, fmt.Sprint(printable.Name(text)), want, "the name", text)
 	}
-	if got := printable.Lines("a\tb\r\nc"); got != "a\tb\\r\nc" {
-		t.Errorf("%q", got)
-	}
+	check.Is(t, printable.Lines("a\tb\r\nc"), "a\tb\\r\nc")
 }
 
 // TestJSON: the document stays equal, and has nothing that orders a terminal about.
@@ -36,15 +31,10 @@ func TestJSON(t *testing.T) {
 		"\"\x9b\"":                            `"\ufffd"`,
 	} {
 		got := printable.JSON([]byte(document))
-		if string(got) != want {
-			t.Errorf("%q is %q, want %q", document, got, want)
-		}
+		check.Is(t, string(got), want, document)
 		var before, after any
-		if err := json.Unmarshal([]byte(document), &before); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(got, &after); err != nil || fmt.Sprint(before) != fmt.Sprint(after) {
-			t.Errorf("%q is read as %v, %v; was %v", got, after, err, before)
-		}
+		check.OK(t, json.Unmarshal([]byte(document), &before))
+		check.OK(t, json.Unmarshal(got, &after))
+		check.Is(t, fmt.Sprint(after), fmt.Sprint(before), document)
 	}
 }

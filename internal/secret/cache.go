@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -86,10 +87,7 @@ func (s *Cache) Try(ctx context.Context, of Reference,
 		return true, nil
 	}
 	if within(now, h.tried, Interval) {
-		if err != nil {
-			return false, err
-		}
-		return false, h.err
+		return false, cmp.Or(err, h.err)
 	}
 	if err := h.refresh(ctx, s.fetch, of, now, Interval); err != nil {
 		return false, err
@@ -114,7 +112,6 @@ func (h *held) passes(of Reference, test func([][]byte) (bool, error)) (bool, er
 	return passes, nil
 }
 
-// within reports whether less than d has gone by since then.
 func within(now, then time.Time, d time.Duration) bool {
 	age := now.Sub(then)
 	return age >= 0 && age < d
@@ -159,9 +156,8 @@ func parseValues(text string) ([][]byte, error) {
 		}
 	}
 	if len(list) < 1 || len(list) > MaxValues {
-		return nil,
-			&ValueError{fmt.Sprintf("its value has %d secrets: there must be from 1 to %d",
-				len(list), MaxValues)}
+		return nil, wrongValue("its value has %d secrets: there must be from 1 to %d", len(list),
+			MaxValues)
 	}
 	if _, err := strictjson.Members([]byte(text)); err == nil {
 		// What the console of Secrets Manager makes: nobody signs with all of that.
@@ -170,9 +166,8 @@ func parseValues(text string) ([][]byte, error) {
 	values := make([][]byte, len(list))
 	for i, secret := range list {
 		if len(secret) < MinBytes || len(secret) > MaxBytes {
-			return nil,
-				&ValueError{fmt.Sprintf("secret %d of %d has not from %d to %d bytes", i+1,
-					len(list), MinBytes, MaxBytes)}
+			return nil, wrongValue("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinBytes,
+				MaxBytes)
 		}
 		values[i] = []byte(secret)
 	}

@@ -39,6 +39,10 @@ type ValueError struct{ Problem string }
 
 func (e *ValueError) Error() string { return e.Problem }
 
+func wrongValue(format string, arguments ...any) error {
+	return &ValueError{fmt.Sprintf(format, arguments...)}
+}
+
 // Keys are the keys that secrets stand for. The error is a [ValueError].
 func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 	var keys [][]byte
@@ -58,9 +62,7 @@ func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 			key, must = publicKey(text), "a public key of the curve P-256, as DER in base64 or as PEM"
 		}
 		if len(key) < MinBytes {
-			return nil,
-				&ValueError{fmt.Sprintf("secret %d of %d is not %s, as the scheme has it",
-					i+1, len(values), must)}
+			return nil, wrongValue("secret %d of %d is not %s, as the scheme has it", i+1, len(values), must)
 		}
 		keys = append(keys, key)
 	}

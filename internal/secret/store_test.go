@@ -15,10 +15,6 @@ import (
 // TestFetch: what is asked of the stores, and what is made of their answers. The calls themselves
 // are tried on servers in localstack.
 func TestFetch(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	t.Setenv("AWS_SESSION_TOKEN", "token")
-	t.Setenv("AWS_REGION", "us-east-1")
 	var answers []string // "status body", the last one again
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,17 +37,19 @@ func TestFetch(t *testing.T) {
 		_, _ = io.WriteString(w, rest)
 	}))
 	defer server.Close()
-	t.Setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", server.URL)
-	t.Setenv("AWS_ENDPOINT_URL_SSM", server.URL)
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token", "AWS_REGION": "us-east-1",
+		"AWS_ENDPOINT_URL_SECRETS_MANAGER": server.URL, "AWS_ENDPOINT_URL_SSM": server.URL,
+	} {
+		t.Setenv(name, value)
+	}
 	const secretARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a-Ab12Cd"
 	const parameter = "arn:aws:ssm:eu-west-1:123456789012:parameter/a"
 	var all []secret.Reference
 	for _, arn := range []string{secretARN, parameter} {
-		of := check.Get(secret.ParseReference(arn))
-		all = append(all, of)
+		all = append(all, check.Get(secret.ParseReference(arn)))
 	}
-	store, err := secret.NewStore(all...)
-	check.OK(t, err)
+	store := check.Get(secret.NewStore(all...))
 	for name, test := range map[string]struct {
 		arn, want string
 		answers   []string
@@ -83,8 +81,7 @@ func TestFetch(t *testing.T) {
 		check.That(t, asked[0] == want, "asked for %s, want %s", asked[0], want)
 	}
 	server.Close()
-	of, _ := secret.ParseReference(secretARN)
-	_, err = store.Fetch(t.Context(), of)
+	_, err := store.Fetch(t.Context(), all[0])
 	check.That(t, err != nil, "a store that is not there answers")
 }
 
@@ -94,6 +91,5 @@ func TestNewStoreNamesWhatIsMissing(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	of := check.Get(secret.ParseReference("arn:aws:ssm:eu-west-1:123456789012:parameter/a"))
-	_, err := secret.NewStore(of)
-	check.That(t, err != nil && strings.Contains(err.Error(), "AWS_REGION"), "error %v", err)
+	check.Says(t, check.Err(secret.NewStore(of)), "AWS_REGION")
 }

@@ -31,12 +31,7 @@ type Row struct {
 }
 
 // Behind is how many messages the consumer has to get.
-func (r Row) Behind() int64 {
-	if r.Lag == nil {
-		return 0
-	}
-	return int64(*r.Lag)
-}
+func (r Row) Behind() int64 { return r.Lag.OrZero() }
 
 // Farthest orders rows by how many messages they are behind, the most first.
 func Farthest(a, b Row) int {

@@ -56,7 +56,6 @@ var Attention = []State{Blocked, InDoubt, Gap, Held, Retrying, Paused, CatchingU
 // Summarized are those that a summary counts: of queues and consumers, and of chains.
 var Summarized = slices.Concat(Attention, []State{"failed", "timed-out"})
 
-// compare orders states, the worst first.
 func (s State) compare(o State) int {
 	return cmp.Compare(slices.Index(Attention, s), slices.Index(Attention, o))
 }

@@ -34,11 +34,9 @@ func TestIn(t *testing.T) {
 		"paused [blocked in-doubt retrying]": {view.InDoubt, view.Retrying, view.Blocked, view.Paused},
 	} {
 		first, also := view.In(at(states...)...)
-		if got := fmt.Sprintf("%s %v", first.State, also); got != want {
-			t.Errorf("%v: %s, want %s", states, got, want)
-		}
-		if len(states) > 0 && first.Cause != "of "+string(first.State) {
-			t.Errorf("%v: the cause is %q", states, first.Cause)
+		check.Is(t, fmt.Sprintf("%s %v", first.State, also), want, states)
+		if len(states) > 0 {
+			check.Is(t, first.Cause, "of "+string(first.State), states)
 		}
 	}
 }
@@ -89,9 +87,8 @@ func TestGroups(t *testing.T) {
 	for i := range view.MaxGroups {
 		heads = append(heads, head("q", view.Retrying, fmt.Sprint("e", i), 0))
 	}
-	if groups, more = view.Groups(now, heads); len(groups) != view.MaxGroups || !more {
-		t.Errorf("%d groups, more %t", len(groups), more)
-	}
+	groups, more = view.Groups(now, heads)
+	check.That(t, len(groups) == view.MaxGroups && more, "%d groups, more %t", len(groups), more)
 }
 
 // TestWhy: each state has words, what to type, and a section, the worst first; names are quoted as
@@ -129,9 +126,7 @@ func TestWhy(t *testing.T) {
 		strings.Contains(reasons[0].Text, "42 failed 5 times") &&
 		strings.Contains(reasons[6].Text, "night"),
 		"%+v", reasons)
-	if got := view.Why(view.Queue{Queue: "q", State: view.OK}, all[:1]); len(got) != 0 {
-		t.Errorf("nothing is wrong, and %+v", got)
-	}
+	check.Is(t, len(view.Why(view.Queue{Queue: "q", State: view.OK}, all[:1])), 0)
 }
 
 // TestWhyOfOneThatIsPaused: what failed is not tried again by itself while an operator paused the
@@ -145,10 +140,7 @@ func TestWhyOfOneThatIsPaused(t *testing.T) {
 		if state == view.Paused {
 			c.Also = []view.State{view.Retrying}
 		}
-		if got := view.Why(view.Queue{State: view.OK}, []view.Consumer{c}); len(got) == 0 ||
-			!strings.Contains(got[0].Text, want) {
-			t.Errorf("%s: %+v does not say %q", state, got, want)
-		}
+		check.Has(t, view.Why(view.Queue{State: view.OK}, []view.Consumer{c})[0].Text, want, state)
 	}
 }
 
@@ -187,9 +179,7 @@ func TestDuration(t *testing.T) {
 	for text, want := range map[string]string{
 		"5m0s": "5 minutes", "1m30s": "1 minute 30 seconds", "48h0m0s": "2 days", "100ms": "100 milliseconds", "0s": "0s", "soon": "soon",
 	} {
-		if got := view.Duration(text); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
+		check.Is(t, view.Duration(text), want, text)
 	}
 }
 
@@ -210,31 +200,22 @@ func TestCausesHaveWords(t *testing.T) {
 		{State: view.Blocked, Cause: view.Missing},
 	} {
 		r := view.Why(view.Queue{Queue: "q"}, []view.Consumer{{Head: c}})
-		if len(r) != 1 || seen[r[0].Text] || r[0].Cause != c.Cause {
-			t.Errorf("%+v: %+v", c, r)
-			continue
-		}
+		check.Need(t, len(r) == 1 && !seen[r[0].Text] && r[0].Cause == c.Cause, "%+v: %+v", c, r)
 		seen[r[0].Text] = true
 	}
 }
 
 // TestDocuments: what is not known is left out, and what was written is read.
 func TestDocuments(t *testing.T) {
-	raw, err := json.Marshal(view.Consumer{Head: view.Head{Queue: "q", Consumer: "c", State: view.OK}})
-	if want := `{"queue":"q","consumer":"c","state":"ok","rewinds":0}`; err != nil ||
-		string(raw) != want {
-		t.Errorf("%s, %v; want %s", raw, err, want)
-	}
+	raw := check.Get(json.Marshal(
+		view.Consumer{Head: view.Head{Queue: "q", Consumer: "c", State: view.OK}}))
+	check.Is(t, string(raw), `{"queue":"q","consumer":"c","state":"ok","rewinds":0}`)
 	h := head("q", view.Blocked, "boom", time.Minute)
-	raw, err = json.Marshal(h)
+	raw = check.Get(json.Marshal(h))
 	var read view.Head
-	if err := json.Unmarshal(raw, &read); err != nil || read.Error != h.Error || *read.Seq != *h.Seq ||
-		!read.Since.Equal(h.Since) || !read.Is(view.Blocked) || read.Is(view.Paused) {
-		t.Errorf("%s: %+v, %v", raw, read, err)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	check.OK(t, json.Unmarshal(raw, &read))
+	check.That(t, read.Error == h.Error && *read.Seq == *h.Seq && read.Since.Equal(h.Since) &&
+		read.Is(view.Blocked) && !read.Is(view.Paused), "%s: %+v", raw, read)
 }
 
 // TestPlaceOfASeq is in a gap, or behind those before it; nothing is known beyond what was seen.

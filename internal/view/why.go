@@ -71,7 +71,7 @@ func (c Consumer) why(state State) Reason {
 	if state == Blocked || state == Retrying || state == Held {
 		r.Error, r.Group, r.Attempts = c.Error, c.Group, c.Attempts
 	}
-	both := argument(c.Queue) + " " + argument(printable.Name(c.Consumer))
+	both := argument(c.Queue) + " " + argument(c.Consumer)
 	add := func(format string, arguments ...any) {
 		r.Type = append(r.Type, fmt.Sprintf(format, arguments...))
 	}
@@ -91,7 +91,7 @@ func (c Consumer) why(state State) Reason {
 		if c.Seq != nil {
 			at := placed(c.Queue, int64(*c.Seq))
 			add("streamsort inspect %s", at)
-			add("streamsort skip %s %s --reason TEXT", at, argument(printable.Name(c.Consumer)))
+			add("streamsort skip %s %s --reason TEXT", at, argument(c.Consumer))
 		}
 	case Paused:
 		r.Text = "An operator paused the consumer, and nothing is delivered until one resumes it."
@@ -117,7 +117,7 @@ func (c Consumer) why(state State) Reason {
 		if r.Cause == Waking {
 			r.Text = "The sink is back, and the queues that the circuit breaker held are being woken up. Nothing is to be done."
 		}
-		add("streamsort consumer --state held --consumer %s", argument(printable.Name(c.Consumer)))
+		add("streamsort consumer --state held --consumer %s", argument(c.Consumer))
 		if c.own() && r.Cause != Waking {
 			r.Text = fmt.Sprintf("Nothing is delivered to consumer %s but one probe at a time, "+
 				"as several queues failed and nothing was taken. "+
@@ -130,7 +130,7 @@ func (c Consumer) why(state State) Reason {
 		r.Text = c.retrying(r.Cause, add)
 	case CatchingUp:
 		r.Text = fmt.Sprintf("%s seqs wait for the consumer, and nothing is wrong: it gets them in turn.",
-			c.lag())
+			c.Lag.Or("Some"))
 		if r.Cause == Starting {
 			r.Text = "The consumer finds the place where it begins; it delivers after that."
 		}
@@ -155,11 +155,10 @@ func (c Consumer) sinkFails() bool {
 // acts adds what an operator can do to a message that failed. One that failed only with others is
 // not skipped.
 func (c Consumer) acts(add func(format string, arguments ...any)) {
-	both := argument(c.Queue) + " " + argument(printable.Name(c.Consumer))
+	both := argument(c.Queue) + " " + argument(c.Consumer)
 	add("streamsort redrive %s --reason TEXT", both)
 	if c.Seq != nil && c.To == nil && len(c.Attempts) > 0 {
-		add("streamsort skip %s %s --reason TEXT", placed(c.Queue, int64(*c.Seq)),
-			argument(printable.Name(c.Consumer)))
+		add("streamsort skip %s %s --reason TEXT", placed(c.Queue, int64(*c.Seq)), argument(c.Consumer))
 	}
 }
 
@@ -173,8 +172,7 @@ func (c Consumer) retrying(cause string, add func(format string, arguments ...an
 	}
 	switch {
 	case c.sinkFails():
-		add("streamsort consumer --state retrying --consumer %s",
-			argument(printable.Name(c.Consumer)))
+		add("streamsort consumer --state retrying --consumer %s", argument(c.Consumer))
 	case c.own() && cause == Failed:
 		c.acts(add)
 	}
@@ -202,12 +200,7 @@ func (c Consumer) retrying(cause string, add func(format string, arguments ...an
 		c.what(), times(c.Attempt), when, blame)
 }
 
-func (h Head) seq() string {
-	if h.Seq == nil {
-		return "at the head"
-	}
-	return strconv.FormatInt(int64(*h.Seq), 10)
-}
+func (h Head) seq() string { return h.Seq.Or("at the head") }
 
 // what is the message at the head, or the batch that failed as a whole.
 func (h Head) what() string {
@@ -215,13 +208,6 @@ func (h Head) what() string {
 		return fmt.Sprintf("The batch of messages %s to %d", h.seq(), *h.To)
 	}
 	return "Message " + h.seq()
-}
-
-func (h Head) lag() string {
-	if h.Lag == nil {
-		return "Some"
-	}
-	return strconv.FormatInt(int64(*h.Lag), 10)
 }
 
 func times(n int) string {
@@ -261,15 +247,15 @@ func Duration(text string) string {
 
 // placed is QUEUE@SEQ as a shell takes it.
 func placed(queue printable.Name, seq int64) string {
-	return argument(queue + "@" + printable.Name(strconv.FormatInt(seq, 10)))
+	return argument(fmt.Sprintf("%s@%d", string(queue), seq))
 }
 
 // plain are the characters that a shell takes as they are.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,"
 
 // argument is a text as an argument of a POSIX shell: quoted where it has to be.
-func argument(text printable.Name) string {
-	shown := text.String()
+func argument[T ~string](text T) string {
+	shown := printable.Text(string(text))
 	if shown != "" && strings.Trim(shown, plain) == "" {
 		return shown
 	}

@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -58,16 +57,10 @@ func (u *UI) get(ctx context.Context, path string, query url.Values, out any) er
 	return u.api.Call(ctx, http.MethodGet, path, query, nil, out)
 }
 
-func (u *UI) post(ctx context.Context, path string, document, out any) error {
-	body, err := json.Marshal(document)
-	if err != nil {
-		return err
+// statusOf is the status of what the API refused; 0 of another error.
+func statusOf(err error) int {
+	if problem, is := errors.AsType[*client.Problem](err); is {
+		return problem.Status
 	}
-	return u.api.Call(ctx, http.MethodPost, path, nil, body, out)
-}
-
-// notFound reports whether an error says that there is no such thing.
-func notFound(err error) bool {
-	var problem *client.Problem
-	return errors.As(err, &problem) && problem.Status == http.StatusNotFound
+	return 0
 }

@@ -77,7 +77,6 @@ func level(title, name string, samples []sample) chart {
 	return drawChart(title, times, went)
 }
 
-// figure is a number as a chart shows it.
 func figure(v float64) string {
 	if v == math.Trunc(v) || v >= 100 {
 		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)

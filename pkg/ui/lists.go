@@ -10,18 +10,15 @@ import (
 
 	"github.com/streamsort/streamsort/internal/bulk"
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// counted is a state of the summary, and the screen that lists who is in it.
 type counted struct {
 	State view.State
 	view.Count
 	Link string
 }
 
-// listOf is the screen that lists those in a state.
 func listOf(state view.State) string {
 	switch state {
 	case view.Gap:
@@ -39,7 +36,6 @@ const (
 	mostPages    = 10              // of the API, for one of the page where rows are left out
 )
 
-// overview is what is wrong in a stack, and how its messages flow.
 func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	var s view.Summary
 	if err := u.get(ctx, "/summary", nil, &s); err != nil {
@@ -115,18 +111,9 @@ func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]ro
 	return all, nil
 }
 
-// number is a seq or a lag; 0 without one.
-func number(s *jsonseq.Seq) int64 {
-	if s == nil {
-		return 0
-	}
-	return int64(*s)
-}
-
 // pick is a row as the value of a check box.
 func pick(r row) string { return bulk.Target{Queue: r.Queue, Consumer: r.Consumer}.Text() }
 
-// farthestLag is what the charts of lags are called.
 const farthestLag = "Lag of the consumer farthest behind"
 
 // flow are the overview's charts: what the stack counted, and what the page saw.
@@ -153,7 +140,7 @@ func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []char
 	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue)
 	lag := int64(0)
 	for _, c := range consumers {
-		lag = max(lag, number(c.Lag))
+		lag = max(lag, c.Lag.OrZero())
 	}
 	put := u.trends.note(key, now, int64(q.Position))
 	delivered := u.trends.note(key+"\x00delivered", now, int64(q.Position)-lag)

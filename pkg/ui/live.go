@@ -95,7 +95,6 @@ type glance struct {
 	event, text string
 }
 
-// glance looks at a screen: its content, or why it has none.
 func (u *UI) glance(ctx context.Context, name string, query url.Values) (event, text string) {
 	key := u.who(ctx) + name + "?" + query.Encode()
 	g := &glance{}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"crypto/subtle"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,7 +40,6 @@ func (u *UI) posted(do func(*http.Request) (next string, err error)) http.Handle
 	}
 }
 
-// actions are what a page can do to consumers.
 var actions = []string{"redrive", "skip", "pause", "resume", "rewind"}
 
 // said is that an action was done; empty where an address has others' words in it.
@@ -67,8 +67,9 @@ func (u *UI) operate(r *http.Request) (string, error) {
 	if token := form.Get("claim"); token != "" {
 		document["token"] = token
 	}
-	if err := u.post(r.Context(), "/operations", document, &struct{}{}); err != nil {
-		return "", err
+	body, err := json.Marshal(document)
+	if err == nil {
+		err = u.api.Call(r.Context(), http.MethodPost, "/operations", nil, body, &struct{}{})
 	}
-	return link("queue", "queue", queue, "did", form.Get("action"), "to", form.Get("consumer")), nil
+	return link("queue", "queue", queue, "did", form.Get("action"), "to", form.Get("consumer")), err
 }

@@ -17,10 +17,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
-// tokenOf is the key of a request's token.
 type tokenOf struct{}
 
-// ofContext is the token in a request's context.
 func ofContext(ctx context.Context) (string, error) {
 	token, _ := ctx.Value(tokenOf{}).(string)
 	return token, nil
@@ -58,7 +56,7 @@ const failing = `{"states":{"gap":{"count":1,"oldest":"2026-01-02T03:04:05Z"},"b
 func stack(t *testing.T, summary string) (url string, lists *atomic.Int64) {
 	t.Helper()
 	lists = new(atomic.Int64)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answer := `{"list":[]}`
 		switch state := r.URL.Query().Get("state"); {
 		case r.URL.Path == "/summary":
@@ -70,17 +68,14 @@ func stack(t *testing.T, summary string) (url string, lists *atomic.Int64) {
 			answer = `{"list":[{"queue":"stuck","consumer":"c","state":"blocked","lag":"1"},{"queue":"other","consumer":"c","state":"ok","lag":0}]}`
 		}
 		_, _ = fmt.Fprint(w, answer)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL, lists
+	}), lists
 }
 
 // TestOverview shows what is wrong first: how much, the counts of states, the causes; then how the
 // messages flow.
 func TestOverview(t *testing.T) {
 	url, _ := stack(t, failing)
-	page, err := ui.New(ui.Options{URL: url, Operate: true})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: url, Operate: true}))
 	inOrder(t, look(t, page, "overview", ""),
 		"21 queues fail, for 1 cause.", "1 queue waits for a message that is missing.",
 		`href="consumers?state=blocked"`, "<b>21</b>", `href="queues?state=gap"`, "<b>1</b>",
@@ -93,8 +88,7 @@ func TestOverview(t *testing.T) {
 		`points="0.0,46.3 300.0,33.7"`, "As a table", "<td class=\"n\">120</td><td class=\"n\">70</td>",
 		">9007199254740993<", ">other<")
 	url, _ = stack(t, `{"states":{"paused":{"count":1}},"groups":[]}`)
-	page, err = ui.New(ui.Options{URL: url})
-	check.OK(t, err)
+	page = check.Get(ui.New(ui.Options{URL: url}))
 	inOrder(t, look(t, page, "overview", ""), "All is well: nothing fails",
 		`href="consumers?state=paused"`, "Flow")
 }
@@ -157,7 +151,7 @@ func TestTabs(t *testing.T) {
 // TestSearch leads to the queue, message or chain that is meant, or lists what may be, and says
 // what cannot be found.
 func TestSearch(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		kind := " "
 		if q.Has("prefix") {
@@ -185,9 +179,8 @@ func TestSearch(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = fmt.Fprint(w, `{"status":404,"detail":"nothing is there"}`)
 		}
-	}))
-	t.Cleanup(server.Close)
-	page := check.Get(ui.New(ui.Options{URL: server.URL}))
+	})
+	page := check.Get(ui.New(ui.Options{URL: url}))
 	for asked, want := range map[string]string{
 		"orders": "queue?queue=orders", "+orders+": "queue?queue=orders", "o@7": "queue?queue=o%407", "ordi": "queue?queue=ordinary",
 		"orders@17": "message?queue=orders&seq=17", "orders@m-1": "message?queue=orders&seq=2001",
@@ -239,10 +232,10 @@ func TestAttempts(t *testing.T) {
 }
 
 // api answers as the API does about one queue, whose position grows each time that it is asked for.
-func api(t *testing.T) *httptest.Server {
+func api(t *testing.T) (url string) {
 	t.Helper()
 	var asked atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/queues" {
 			asked.Add(1)
 		}
@@ -252,25 +245,16 @@ func api(t *testing.T) *httptest.Server {
 			"/messages":   `{"messages":[]}`,
 			"/operations": `{"operations":[]}`,
 		}[r.URL.Path]
-		_, err := fmt.Fprint(w, answer)
-		check.That(t, err == nil, "%v", err)
-	}))
-	t.Cleanup(server.Close)
-	return server
+		_, _ = fmt.Fprint(w, answer)
+	})
 }
 
 // TestLive gets a screen's content again when it has changed, with seqs that are exact beyond 2^53,
 // also under a path prefix.
 func TestLive(t *testing.T) {
-	page := check.Get(ui.New(ui.Options{URL: api(t).URL, Every: 200 * time.Millisecond}))
-	server := httptest.NewServer(http.StripPrefix("/ops", page))
-	defer server.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		server.URL+"/ops/live?of=queue&queue=q", nil)
-	check.OK(t, err)
-	answer, err := http.DefaultClient.Do(request)
+	page := check.Get(ui.New(ui.Options{URL: api(t), Every: 200 * time.Millisecond}))
+	server := serve(t, http.StripPrefix("/ops", page).ServeHTTP)
+	answer, err := http.Get(server + "/ops/live?of=queue&queue=q")
 	check.OK(t, err)
 	defer answer.Body.Close()
 	kind := answer.Header.Get("Content-Type")
@@ -287,19 +271,17 @@ func TestLive(t *testing.T) {
 // TestTabsShareALook: what a screen costs does not grow with those who look at it.
 func TestTabsShareALook(t *testing.T) {
 	var asked atomic.Int64
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	backend := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"list":[{"tag":"b%d"}]}`, asked.Add(1))
-	}))
-	t.Cleanup(backend.Close)
-	page := check.Get(ui.New(ui.Options{URL: backend.URL, Every: time.Minute}))
-	server := httptest.NewServer(page)
-	defer server.Close()
+	})
+	page := check.Get(ui.New(ui.Options{URL: backend, Every: time.Minute}))
+	server := serve(t, page.ServeHTTP)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var tabs sync.WaitGroup
 	for range 10 {
 		tabs.Go(func() {
-			check.Is(t, <-watch(ctx, server.URL+"/live?of=chains"), "content")
+			check.Is(t, <-watch(ctx, server+"/live?of=chains"), "content")
 		})
 	}
 	tabs.Wait()
@@ -309,7 +291,7 @@ func TestTabsShareALook(t *testing.T) {
 // TestForbidden refuses what is not of the page: other names, other origins, forms without its
 // token.
 func TestForbidden(t *testing.T) {
-	page := check.Get(ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}}))
+	page := check.Get(ui.New(ui.Options{URL: api(t), Operate: true, Hosts: []string{"LocalHost"}}))
 	form := url.Values{"queue": {"q"}, "consumer": {"c"}, "action": {"pause"},
 		"reason": {"r"}}.Encode()
 	for name, c := range map[string]struct {

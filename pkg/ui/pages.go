@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -24,7 +25,6 @@ type page struct {
 	load         func(*UI, context.Context, url.Values) (any, error)
 }
 
-// pages are the screens, by their addresses.
 var pages = map[string]page{
 	"overview":  {"Overview", "", (*UI).overview},
 	"queues":    {"Queues", "", (*UI).queues},
@@ -82,8 +82,8 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	var log struct{ Operations []operation }
-	if err := u.get(ctx, "/operations", client.Query("queue", name), &log); err != nil &&
-		!notFound(err) {
+	err = u.get(ctx, "/operations", client.Query("queue", name), &log)
+	if err != nil && statusOf(err) != http.StatusNotFound {
 		return nil, err
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]

@@ -56,7 +56,7 @@ var functions = template.FuncMap{
 	"newID": rand.Text, "printable": printable.Text,
 	"lasting": func(t time.Time) string { return "for " + greatest(max(time.Since(t), 0)) },
 	"passed":  func(t time.Time) bool { return time.Until(t) <= 0 },
-	"seq":     number,
+	"seq":     (*jsonseq.Seq).OrZero,
 	"pick":    pick,
 	"add":     func(a, b int64) int64 { return a + b },
 	"short":   short,
@@ -81,7 +81,6 @@ func ago(t time.Time) string {
 	return greatest(passed) + " ago"
 }
 
-// due is when something is to happen: now where the time has passed.
 func due(t time.Time) string {
 	if ahead := time.Until(t); ahead > 0 {
 		return "in " + greatest(ahead)
@@ -89,7 +88,6 @@ func due(t time.Time) string {
 	return "now"
 }
 
-// greatest is a duration in its greatest unit.
 func greatest(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
@@ -143,7 +141,6 @@ func words(of any) string {
 	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(fmt.Sprint(of)))
 }
 
-// causes are those of states, in words.
 var causes = map[string]string{
 	"missing": "its next message is not stored any more", "prepared": "a claim was prepared", "quarantined": "in quarantine",
 	"open": "circuit breaker open", "waking": "circuit breaker closed again", "sink-away": "its sink is away",
@@ -169,7 +166,6 @@ func logOf(arn printable.Name, requestID string) string {
 	return address
 }
 
-// nameOf is the name of a function in its ARN, or what else made an attempt.
 func nameOf(by printable.Name) string {
 	_, name, is := strings.Cut(by.String(), ":function:")
 	if !is {
@@ -178,7 +174,6 @@ func nameOf(by printable.Name) string {
 	return cmp.Or(name, "–")
 }
 
-// short is the beginning of a text, in one line.
 func short(text any) string {
 	const most = 160
 	body := fmt.Sprint(text)

@@ -49,7 +49,7 @@ func draw(q queue, open gaps, consumers []consumer) ruler {
 	missing := open.Gaps
 	from, to := q.Position, max(q.Position, q.First-1)
 	for _, c := range consumers {
-		from = min(from, jsonseq.Seq(number(c.Delivered)))
+		from = min(from, jsonseq.Seq(c.Delivered.OrZero()))
 	}
 	last := q.Position + jsonseq.Seq(q.Parked) // that is parked, with what is missing before it
 	for _, g := range missing {
@@ -97,7 +97,7 @@ func draw(q queue, open gaps, consumers []consumer) ruler {
 		if i == mostMarks {
 			break
 		}
-		had := jsonseq.Seq(number(c.Delivered))
+		had := jsonseq.Seq(c.Delivered.OrZero())
 		m := mark{Name: c.Consumer, Seq: had, X: at(had), Top: r.Height + 3,
 			Bottom: r.Height + rowHeight - 3, Anchor: "start"}
 		m.TextX, m.TextY = m.X+10, r.Height+rowHeight/2+4

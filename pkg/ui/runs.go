@@ -32,7 +32,6 @@ const (
 	failed   = "failed" // nothing was done
 )
 
-// run is a bulk operation, as a screen shows it.
 type run struct {
 	bulk.Request
 	ID, State, Problem string        // ID is its address
@@ -163,7 +162,6 @@ func requestOf(form url.Values) (bulk.Request, error) {
 	return r, nil
 }
 
-// look begins a dry run.
 func (u *UI) look(r *http.Request) (string, error) {
 	request, err := requestOf(r.PostForm)
 	if err != nil {
@@ -246,7 +244,6 @@ func (u *UI) stop(r *http.Request) (string, error) {
 	})
 }
 
-// onRun changes the run that a form names, and leads to its screen.
 func (u *UI) onRun(r *http.Request, do func(*job)) (string, error) {
 	id := r.PostForm.Get("run")
 	u.runs.Lock()
@@ -258,7 +255,6 @@ func (u *UI) onRun(r *http.Request, do func(*job)) (string, error) {
 	return link("run", "run", id), err
 }
 
-// bulk is the list of the page's bulk operations, and a form for a new one.
 func (u *UI) bulk(ctx context.Context, query url.Values) (any, error) {
 	u.runs.Lock()
 	defer u.runs.Unlock()

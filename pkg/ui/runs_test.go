@@ -62,7 +62,6 @@ func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// begun is how many operations came.
 func (f *fleet) begun() int {
 	f.Lock()
 	defer f.Unlock()

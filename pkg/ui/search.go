@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -80,17 +79,13 @@ func (u *UI) search(ctx context.Context, query url.Values) (any, error) {
 	return f, nil
 }
 
-// refused reports whether the API has no such thing, or takes no such name.
 func refused(err error) bool {
-	var problem *client.Problem
-	return errors.As(err, &problem) &&
-		(problem.Status == http.StatusNotFound || problem.Status == http.StatusBadRequest)
+	return slices.Contains([]int{http.StatusNotFound, http.StatusBadRequest}, statusOf(err))
 }
 
-// isQueue reports whether there is a queue of a name.
 func (u *UI) isQueue(ctx context.Context, name string) (bool, error) {
 	err := u.get(ctx, "/queues", client.Query("queue", name), &struct{}{})
-	if err != nil && refused(err) {
+	if refused(err) {
 		return false, nil
 	}
 	return err == nil, err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -145,7 +146,6 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 	u.write(w, status, name, f)
 }
 
-// nothing is there at an address.
 func (u *UI) nothing(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(strings.TrimPrefix(r.URL.Path, "/"), "/") {
 		http.NotFound(w, r) // relative links of a screen would lead nowhere from here
@@ -158,12 +158,8 @@ func (u *UI) nothing(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *UI) frame(name string, query url.Values) frame {
-	live := url.Values{"of": {name}}
-	for key, values := range query {
-		if key != "of" {
-			live[key] = values
-		}
-	}
+	live := maps.Clone(query)
+	live.Set("of", name)
 	f := frame{
 		Title: pages[name].titled(query), Page: name, Live: "live?" + live.Encode(),
 		Operate: u.options.Operate, Token: u.secret, API: u.options.URL,
@@ -181,7 +177,6 @@ func seeOther(w http.ResponseWriter, to string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// load asks the API for what a screen shows.
 func (u *UI) load(ctx context.Context, name string, query url.Values) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, 8*time.Second) // with retries
 	defer cancel()
@@ -192,7 +187,6 @@ func (u *UI) load(ctx context.Context, name string, query url.Values) (any, erro
 	return p.load(u, ctx, query)
 }
 
-// write writes a screen, or nothing where it cannot be rendered.
 func (u *UI) write(w http.ResponseWriter, status int, name string, f frame) {
 	text, err := render(name, "layout", f)
 	if err != nil {

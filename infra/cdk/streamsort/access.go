@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// allow is a statement that allows the actions on the resources.
 func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:   jsii.Strings(actions...),
@@ -23,14 +22,12 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 	})
 }
 
-// arn is an ARN in the stack's account and region.
 func (s *Streamsort) arn(service, resource string) *string {
 	return awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
 		Service: &service, Resource: &resource, ArnFormat: awscdk.ArnFormat_NO_RESOURCE_NAME,
 	})
 }
 
-// on allows the requests, such as GetItem, to a table.
 func on(of awsdynamodb.TableV2, requests ...string) awsiam.PolicyStatement {
 	actions := make([]string, len(requests))
 	for i, request := range requests {

@@ -59,7 +59,7 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 		"ForAllValues:StringLike":    {"github/*", "${$}{all} of ${*}${?}", "@acme/*", "meta/*", "mail"},
 		"ForAllValues:StringNotLike": {"@*"}, // any queue but tenants'
 	}
-	got := maps.Collect(ownQueues(reach...))
+	got := ownQueues(reach...)
 	check.That(t, reflect.DeepEqual(want, got), "%v, want %v", got, want)
 }
 
@@ -180,7 +180,6 @@ func TestKeyEncrypts(t *testing.T) {
 		counts["AWS::Logs::LogGroup"] >= 6, "looked at %v", counts)
 }
 
-// sourcesStack is a stack with a source of each kind.
 func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 	t.Helper()
 	props.Binaries = binaries[ARM64]

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -34,7 +35,6 @@ type alarm struct {
 	byTenant bool
 }
 
-// metric is a metric of CloudWatch.
 type metric struct {
 	namespace, name string
 	dimensions      []dimension
@@ -45,12 +45,18 @@ type dimension struct {
 	value *string
 }
 
-// lambdaMetric is one of Lambda's own about a function.
 func lambdaMetric(function awslambda.Function, name string) metric {
 	return metric{"AWS/Lambda", name, []dimension{{"FunctionName", function.FunctionName()}}}
 }
 
-// tableMetric is one of DynamoDB's own about a table.
+func queueMetric(queue awssqs.IQueue, name string) metric {
+	return metric{"AWS/SQS", name, []dimension{{"QueueName", queue.QueueName()}}}
+}
+
+func apiMetric(namespace, name string, api awsapigatewayv2.CfnApi) metric {
+	return metric{namespace, name, []dimension{{"ApiId", api.Ref()}}}
+}
+
 func tableMetric(table awsdynamodb.TableV2, name string) metric {
 	return metric{"AWS/DynamoDB", name, []dimension{{"TableName", table.TableName()}}}
 }
@@ -61,6 +67,9 @@ func (s *Streamsort) ownMetric(function awslambda.Function, name string) metric 
 		{"service", jsii.String(s.service())}, {"function_name", function.FunctionName()},
 	}}
 }
+
+// apiNamespace has API Gateway's own metrics, visible is how many messages a queue of SQS has.
+const apiNamespace, visible = "AWS/ApiGateway", "ApproximateNumberOfMessagesVisible"
 
 // Ages of the oldest record that a stream's function has not dealt with. A stream keeps records for
 // 24 hours: at the second age as much time is left as has been lost.
@@ -75,7 +84,6 @@ type named struct {
 	function awslambda.Function
 }
 
-// functions are all that there are.
 func (s *Streamsort) functions() []named {
 	return append(deployed(
 		named{"Enqueue", s.EnqueueFunction},
@@ -95,7 +103,6 @@ func (s *Streamsort) readingStreams() []named {
 		named{"Process", s.ProcessFunction})
 }
 
-// deployed are those of the functions that there are.
 func deployed(all ...named) []named {
 	return slices.DeleteFunc(all, func(f named) bool { return f.function == nil })
 }
@@ -112,7 +119,6 @@ func (s *Streamsort) busyTables() []namedTable {
 		{"Consumers", s.ConsumersTable}}
 }
 
-// tables are all that there are.
 func (s *Streamsort) tables() []namedTable {
 	return append(s.busyTables(), namedTable{"Arrivals", s.ArrivalsTable},
 		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable},
@@ -173,7 +179,7 @@ func (s *Streamsort) addAlarms() {
 		},
 		{
 			id: "FailureQueueAlarm", description: "A stream mapping has given records up",
-			metric:    metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", s.FailureQueue.QueueName()}}},
+			metric:    queueMetric(s.FailureQueue, visible),
 			statistic: "Maximum", threshold: 1,
 		},
 	}
@@ -185,7 +191,7 @@ func (s *Streamsort) addAlarms() {
 		all = append(all, alarm{
 			id:          "WebhooksThrottledAlarm",
 			description: "Senders were answered 429, which not all of them repeat",
-			metric:      throttledMetric(webhooksThrottled, s.api),
+			metric:      apiMetric(accessNamespace, webhooksThrottled, s.api),
 			statistic:   "Sum", threshold: 1,
 		}, alarm{
 			id:          "WebhooksRefusedAlarm",
@@ -205,51 +211,44 @@ func (s *Streamsort) addAlarms() {
 		all = append(all, rollbackAlarm(enqueueURL, s.EnqueueFunction, urlAlias))
 	}
 	for _, t := range s.tables() {
-		all = append(all, alarm{
-			id: t.name + "ThrottledAlarm", section: "TableThrottledAlarm",
-			description: "Writes to the table are throttled",
-			metric:      tableMetric(t.table, "WriteThrottleEvents"),
-			statistic:   "Sum", threshold: 1, periods: 3, points: 2,
-		})
+		all = append(all, recurring(t.name+"ThrottledAlarm", "TableThrottledAlarm",
+			"Writes to the table are throttled", tableMetric(t.table, "WriteThrottleEvents")))
 	}
 	for _, a := range all {
 		s.addAlarm(a)
 	}
 }
 
-// apiAlarms are raised where an API fails, or has no room for its callers.
+// recurring is an alarm of what comes in two of three periods, however few of them.
+func recurring(id, section, description string, m metric) alarm {
+	return alarm{id: id, section: section, description: description, metric: m, statistic: "Sum",
+		threshold: 1, periods: 3, points: 2}
+}
+
 func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 	return []alarm{
 		{
 			id: id + "FailsAlarm", section: "ApiFailsAlarm", page: true, description: what + " answers 5xx",
-			metric: metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", api.Ref()}}},
+			metric: apiMetric(apiNamespace, "5xx", api),
 			// Fewer are a ticket of the function. Rejected: a share (metric math, which no test
 			// deploys).
 			statistic: "Sum", threshold: 10, periods: 3, points: 2,
 		},
-		{
-			id: id + "ThrottledAlarm", section: "ApiThrottledAlarm", description: what + " answers 429", metric: throttledMetric(throttled, api),
-			statistic: "Sum", threshold: 1, periods: 3, points: 2,
-		},
+		recurring(id+"ThrottledAlarm", "ApiThrottledAlarm", what+" answers 429",
+			apiMetric(accessNamespace, throttled, api)),
 	}
 }
 
-// callAlarms are raised where calls of a function fail.
 func callAlarms(f named) []alarm {
 	return []alarm{
-		{
-			id: f.name + "ErrorsAlarm", section: "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
-			statistic: "Sum", threshold: 1, periods: 3, points: 2,
-		},
-		{
-			id: f.name + "ThrottlesAlarm", section: "ThrottlesAlarm", description: "Calls of the function are throttled", metric: lambdaMetric(f.function, "Throttles"),
-			statistic: "Sum", threshold: 1, periods: 3, points: 2,
-		},
+		recurring(f.name+"ErrorsAlarm", "ErrorsAlarm", "Calls of the function fail",
+			lambdaMetric(f.function, "Errors")),
+		recurring(f.name+"ThrottlesAlarm", "ThrottlesAlarm", "Calls of the function are throttled",
+			lambdaMetric(f.function, "Throttles")),
 		rollbackAlarm(f.name, f.function, alias),
 	}
 }
 
-// streamAlarms are raised where a stream's function falls behind.
 func streamAlarms(f named) []alarm {
 	var all []alarm
 	for _, a := range []struct {
@@ -319,7 +318,6 @@ func (s *Streamsort) addPage(page awscloudwatch.CfnAlarm) {
 		})
 }
 
-// watch has an alarm look at its metric.
 func watch(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
 	props.Namespace, props.MetricName, props.Statistic = &a.metric.namespace,
 		&a.metric.name, &a.statistic

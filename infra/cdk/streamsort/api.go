@@ -45,7 +45,6 @@ func (s *Streamsort) routes() []route {
 	}
 }
 
-// route is a route of the HTTP API and the function behind it.
 type route struct {
 	id, method, path string
 	function         awslambda.Function

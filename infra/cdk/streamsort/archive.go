@@ -11,10 +11,8 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/s3"
 )
 
-// isArchive reports whether the consumer's sink is a bucket.
 func (c Consumer) isArchive() bool { return c.Sink != nil && c.Sink.Kind == s3.Name }
 
-// objects are those of an archive.
 func (c Consumer) objects() *string {
 	return jsii.String(*c.Sink.ARN + "/" + s3.Folder(c.Name) + "*")
 }
@@ -40,7 +38,6 @@ func (s *Streamsort) shelve(all []Consumer) []Consumer {
 	return shelved
 }
 
-// addArchiveBucket makes a bucket that stays when the stack goes.
 func (s *Streamsort) addArchiveBucket() {
 	props := &awss3.BucketProps{
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(), EnforceSSL: jsii.Bool(true),

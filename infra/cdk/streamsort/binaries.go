@@ -11,7 +11,7 @@ import (
 // stack's processor: AWS would take either, and fail at the first call.
 func (p Props) checkBinaries() error {
 	var errs []error
-	for _, function := range functionNames() {
+	for _, function := range functionNames {
 		path := filepath.Join(p.Binaries, function, "bootstrap")
 		if err := checkBinary(path, p.Architecture); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", path, err))

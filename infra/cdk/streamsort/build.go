@@ -13,11 +13,9 @@ import (
 )
 
 // functionNames are the programs of the functions, as folders of functions/.
-func functionNames() []string {
-	return []string{"enqueue", "sort", "sweep", "process", "delivery", "ack", "webhook", "source"}
-}
+var functionNames = []string{"enqueue", "sort", "sweep", "process", "delivery", "ack", "webhook",
+	"source"}
 
-// functionsPath begins the import path of each.
 const functionsPath = "github.com/streamsort/streamsort/functions/"
 
 // sourceKey is the Metadata by which the local stack finds what a function is built from.
@@ -41,7 +39,7 @@ func BuiltFrom(function awslambda.Function, source string) {
 // What was built before is not built again. The error has what the go command said.
 func Build(folder string, architecture Architecture, more ...string) error {
 	packages := more
-	for _, name := range functionNames() {
+	for _, name := range functionNames {
 		packages = append(packages, functionsPath+name)
 	}
 	var errs []error

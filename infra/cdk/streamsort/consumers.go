@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/constructs-go/constructs/v10"
-	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/sink"
@@ -144,7 +142,7 @@ func (p Props) readConsumers() ([]Consumer, error) {
 	}
 	var file struct{ Consumers []fileConsumer }
 	if err := readFile(p.ConsumersFile, &file, func(text []byte) error {
-		_, err := consumers.Read(text, func(string) (string, bool) { return "", false })
+		_, err := consumers.Read(text, hidden{}.look)
 		return err
 	}); err != nil {
 		return nil, fmt.Errorf("consumersFile %w", err)
@@ -179,22 +177,18 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 	if len(all) == 0 {
 		return "", nil, nil
 	}
-	variables = map[string]string{}
-	looks := map[string]string{} // of the ARNs behind the variables
+	arns := newHidden()
 	file := make([]Consumer, len(all))
 	for i, c := range all {
 		if c.Sink != nil {
 			to := *c.Sink
-			if to.Sign != nil {
+			kind, _ := sink.KindOf(to.Kind) // one that is not known is reported with the rest
+			arn := &to.ARN
+			if to.Sign != nil { // the one that is hidden is what its requests are signed with
 				sign := *to.Sign
-				to.Sign = &sign
+				to.Sign, arn = &sign, &sign.Secret
 			}
-			if arn := to.arn(); *arn != nil && *awscdk.Token_IsUnresolved(**arn) {
-				name := consumers.Variable(i)
-				kind, _ := sink.KindOf(to.Kind) // one that is not known is reported with the rest
-				variables[name], looks[name] = **arn, kind.Example
-				*arn = jsii.String("${" + name + "}")
-			}
+			*arn = arns.hide(*arn, consumers.Variable(i), kind.Example)
 			c.Sink = &to
 		}
 		file[i] = c
@@ -205,19 +199,8 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 	if err != nil {
 		return "", nil, err
 	}
-	_, err = consumers.Read(raw, func(name string) (string, bool) {
-		value, ok := looks[name]
-		return value, ok
-	})
-	return string(raw), variables, err
-}
-
-// arn is the sink's, or that of what its requests are signed with.
-func (to *Sink) arn() **string {
-	if to.Sign != nil {
-		return &to.Sign.Secret
-	}
-	return &to.ARN
+	_, err = consumers.Read(raw, arns.look)
+	return string(raw), arns.variables, err
 }
 
 // toSinks allows process to hand batches to the sinks, and to use their keys.
@@ -249,7 +232,6 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 	return statements
 }
 
-// toSecret allows process to read what requests are signed with.
 func toSecret(sign *Sign) []awsiam.PolicyStatement {
 	if sign == nil {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// line is a metric on a graph.
 type line struct {
 	metric    metric
 	statistic string
@@ -33,7 +32,6 @@ func (s *Streamsort) addDashboard() {
 		})
 }
 
-// dashboardBody is the dashboard as CloudWatch reads it.
 func (s *Streamsort) dashboardBody() *string {
 	region := awscdk.Stack_Of(s.scope).Region()
 	const width, height = 12, 6
@@ -80,8 +78,7 @@ func (s *Streamsort) graphs() []graph {
 		return line{s.ownMetric(s.SweepFunction, name), "Maximum", label, right}
 	}
 	api := func(name, statistic, label string, right bool) line {
-		return line{metric{"AWS/ApiGateway", name, []dimension{{"ApiId", s.api.Ref()}}},
-			statistic, label, right}
+		return line{apiMetric(apiNamespace, name, s.api), statistic, label, right}
 	}
 	var ages, failing, throttled graph
 	ages.title, failing.title, throttled.title = "Streams: age of the oldest record that waits (ms)",
@@ -115,9 +112,9 @@ func (s *Streamsort) graphs() []graph {
 		}},
 		{"Waiting for a consumer", []line{sweep("ConsumersLagging", "lagging", false), sweep("ConsumersBlocked", "blocked", false), sweep("CircuitsOpen", "sinks away", false), sweep("ConsumersInDoubt", "in doubt", false), sweep("ConsumersQuarantined", "in quarantine", false), sweep("ConsumerLag", "oldest message (s)", true)}},
 		ages, failing, throttled, units,
-		{"Given up, by stream mappings", []line{{
-			metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", s.FailureQueue.QueueName()}}}, "Maximum", "in the failure queue", false,
-		}}},
+		{"Given up, by stream mappings", []line{
+			{queueMetric(s.FailureQueue, visible), "Maximum", "in the failure queue", false},
+		}},
 	}
 	if s.WebhookFunction != nil {
 		all = append(all, graph{"In: requests signed by their senders", sums(s.WebhookFunction,

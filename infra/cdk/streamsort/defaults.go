@@ -2,42 +2,39 @@ package streamsort
 
 import (
 	"cmp"
+	"reflect"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
+
+// fill gives each zero field of a struct the value that it has in another one.
+func fill[T any](into *T, defaults T) {
+	fields, values := reflect.ValueOf(into).Elem(), reflect.ValueOf(defaults)
+	for i := range fields.NumField() {
+		if field := fields.Field(i); field.IsZero() {
+			field.Set(values.Field(i))
+		}
+	}
+}
 
 // withDefaults is a copy of p, for the stack of this id, with every zero field filled in.
 func (p *Props) withDefaults(id string) Props {
-	d := *cmp.Or(p, &Props{})
-	d.Tables = cmp.Or(d.Tables, strings.ToLower(id))
-	d.Removal = cmp.Or(d.Removal, Retain)
-
-	d.setQueueDefaults()
-	d.Retention = cmp.Or(d.Retention, new(14*24*time.Hour))
-
+	d, queue := *cmp.Or(p, &Props{}), cursor.DefaultSettings()
+	fill(&d, Props{
+		Tables: strings.ToLower(id), Removal: Retain,
+		FirstSeq: &queue.First, Policy: queue.Policy, GapAfter: queue.GapAfter,
+		MaxAhead: queue.MaxAhead, Mode: queue.Mode, Settle: &queue.Settle, Late: queue.Late,
+		Retention: new(14 * 24 * time.Hour), Tombstone: 7 * 24 * time.Hour,
+		WebhookRate: 100, SlowShare: 10, APIRate: 1000,
+		SweepInterval: 4 * time.Minute, SweepSegments: 4, SettleWithin: time.Hour,
+		EventBus: new("default"), AnnounceTopic: new(""), PageTopic: new(""), AnnounceFunction: new(""),
+		LagAfter: 15 * time.Minute, SavedQueries: new(true), Tracing: new(false),
+		LogSuccesses: new(1), LogRetentionDays: 30, Architecture: ARM64,
+	})
 	d.setFunctionDefaults()
-
-	d.WebhookRate = cmp.Or(d.WebhookRate, 100)
-	d.SlowShare = cmp.Or(d.SlowShare, 10)
-
-	d.Tombstone = cmp.Or(d.Tombstone, 7*24*time.Hour)
-
-	d.SweepInterval = cmp.Or(d.SweepInterval, 4*time.Minute)
 	d.FullSweepEvery = cmp.Or(d.FullSweepEvery, min(24*time.Hour, d.longestFullSweep()))
-	d.SweepSegments = cmp.Or(d.SweepSegments, 4)
-	d.EventBus = cmp.Or(d.EventBus, new("default"))
-	d.AnnounceTopic = cmp.Or(d.AnnounceTopic, new(""))
-	d.PageTopic = cmp.Or(d.PageTopic, new(""))
-	d.AnnounceFunction = cmp.Or(d.AnnounceFunction, new(""))
-	d.LagAfter = cmp.Or(d.LagAfter, 15*time.Minute)
-	d.SavedQueries = cmp.Or(d.SavedQueries, new(true))
-	d.SettleWithin = cmp.Or(d.SettleWithin, time.Hour)
-
-	d.APIRate = cmp.Or(d.APIRate, 1000)
-	d.Tracing = cmp.Or(d.Tracing, new(false))
-	d.LogSuccesses = cmp.Or(d.LogSuccesses, new(1))
-	d.LogRetentionDays = cmp.Or(d.LogRetentionDays, 30)
-	d.Architecture = cmp.Or(d.Architecture, ARM64)
 	d.Binaries = cmp.Or(d.Binaries, "../../dist/"+string(d.Architecture))
 	return d
 }

@@ -21,7 +21,6 @@ const (
 	maxFunctionName = 64
 )
 
-// isEager reports whether process is called at once for a consumer.
 func isEager(c Consumer) bool { return c.Eager && c.Sink != nil }
 
 // processName is the name that process has where a consumer is eager. Nothing refers to process by

@@ -49,7 +49,6 @@ var functionDefaults = map[string]FunctionProps{
 // FunctionNames are the names in Props.Functions, sorted.
 func FunctionNames() []string { return slices.Sorted(maps.Keys(functionDefaults)) }
 
-// setFunctionDefaults fills in what the functions take, in a map of its own.
 func (p *Props) setFunctionDefaults() {
 	all := map[string]FunctionProps{}
 	maps.Copy(all, p.Functions) // those that are unknown are reported
@@ -59,16 +58,11 @@ func (p *Props) setFunctionDefaults() {
 			d.BatchWindow = new(time.Duration)
 		}
 		f := all[name]
-		f.Memory = cmp.Or(f.Memory, d.Memory)
-		f.Timeout = cmp.Or(f.Timeout, d.Timeout)
-		f.BatchSize = cmp.Or(f.BatchSize, d.BatchSize)
-		f.Parallelization = cmp.Or(f.Parallelization, d.Parallelization)
-		f.BatchWindow = cmp.Or(f.BatchWindow, d.BatchWindow)
+		fill(&f, d)
 		all[name] = f
 	}
 }
 
-// checkFunctionProps checks what each function takes.
 func (p Props) checkFunctionProps(c *checker) {
 	for _, name := range slices.Sorted(maps.Keys(p.Functions)) {
 		f := p.Functions[name]

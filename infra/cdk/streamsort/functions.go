@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/sink/s3"
 )
 
@@ -73,7 +74,7 @@ func (s *Streamsort) addFunctions() error {
 	s.DeliveryFunction = s.newFunction(function{
 		name: "delivery", id: "Delivery", description: "Shows and operates consumers",
 		takes: p.Functions["delivery"],
-		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), p.httpEnvironment(),
+		environment: merged(s.consumersEnvironment(), p.reachEnvironment(),
 			map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access: s.deliveryAccess(), quotas: true,
 	})
@@ -91,7 +92,6 @@ func (s *Streamsort) addFunctions() error {
 	return nil
 }
 
-// trackEnvironment is what works on chains.
 func (s *Streamsort) trackEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_CHAINS_TABLE": *s.ChainsTable.TableName(),
@@ -99,7 +99,6 @@ func (s *Streamsort) trackEnvironment() map[string]string {
 	}
 }
 
-// announceEnvironment is where announcements go.
 func (s *Streamsort) announceEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_EVENT_BUS":         *s.props.EventBus,
@@ -108,7 +107,6 @@ func (s *Streamsort) announceEnvironment() map[string]string {
 	}
 }
 
-// addProcess makes process, where there are consumers for it.
 func (s *Streamsort) addProcess() error {
 	p := s.props
 	if !slices.ContainsFunc(p.Consumers, func(c Consumer) bool { return c.Sink != nil }) {
@@ -171,20 +169,18 @@ func (s *Streamsort) addSlow(environment, files map[string]string) {
 	})
 }
 
-// httpEnvironment is what endpoints may be asked besides public ones, and what is never asked.
-func (p Props) httpEnvironment() map[string]string {
-	environment := map[string]string{egress.AllowVariable: p.HTTPAllow,
-		egress.DenyVariable: p.HTTPDeny}
-	maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
-	return environment
+// reachEnvironment is where replies may go, which endpoints may be asked besides public ones, and
+// which are never asked.
+func (p Props) reachEnvironment() map[string]string {
+	return map[string]string{egress.AllowVariable: p.HTTPAllow, egress.DenyVariable: p.HTTPDeny,
+		"STREAMSORT_KNOWN_QUEUES": either(p.KnownQueues, "true", "")}
 }
 
 // configureProcess is what process is configured by: its environment, of which some is known after
 // the deployment only, and the file beside its program.
 func (s *Streamsort) configureProcess() (environment, files map[string]string, err error) {
 	text, environment, err := consumersFile(s.props.Consumers)
-	environment = merged(environment, s.consumersEnvironment(), s.replyEnvironment(),
-		s.props.httpEnvironment())
+	environment = merged(environment, s.consumersEnvironment(), s.props.reachEnvironment())
 	return environment, map[string]string{consumers.File: text}, err
 }
 
@@ -212,14 +208,6 @@ func merged(all ...map[string]string) map[string]string {
 	return sum
 }
 
-// replyEnvironment is where replies may go.
-func (s *Streamsort) replyEnvironment() map[string]string {
-	if !s.props.KnownQueues {
-		return nil
-	}
-	return map[string]string{"STREAMSORT_KNOWN_QUEUES": "true"}
-}
-
 func (s *Streamsort) consumersEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_CONSUMERS_TABLE": *s.ConsumersTable.TableName(),
@@ -234,7 +222,8 @@ const readersVariable = "STREAMSORT_READERS"
 func (s *Streamsort) newFunction(f function) awslambda.Function {
 	if f.quotas && s.quotas != nil {
 		f.environment = merged(f.environment, map[string]string{"STREAMSORT_QUOTAS": "true"})
-		f.access, f.files = append(f.access, s.countQuotas()), merged(f.files, s.quotas)
+		takes := under(on(s.TroubleTable, "UpdateItem"), "StringLike", quota.Keys+"*")
+		f.access, f.files = append(f.access, takes), merged(f.files, s.quotas)
 	}
 	p, logs := s.props, s.newLogGroup(f.id+"Logs")
 	role := awsiam.NewRole(s.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
@@ -313,14 +302,12 @@ func (s *Streamsort) attach() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{statement}
 }
 
-// anyResource is why a policy has a resource of *.
 var anyResource = suppression{
 	rule: "AwsSolutions-IAM5", appliesTo: []any{"Resource::*"},
 	reason: "ec2's actions on network interfaces, by which Lambda reaches a VPC, and X-Ray's take no resource: " +
 		"AWS has none narrower than *.",
 }
 
-// excuse says why a function's policy has wildcards.
 func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
 	var all []suppression
 	if *s.props.Tracing || s.props.VPC.Subnets != "" {
@@ -340,7 +327,6 @@ func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
 	}
 }
 
-// policyOf is what a function may do.
 func policyOf(f awslambda.Function) awscdk.CfnResource {
 	policy := f.Role().Node().FindChild(jsii.String("DefaultPolicy"))
 	return policy.Node().DefaultChild().(awscdk.CfnResource)
@@ -360,12 +346,12 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 		// Two stacks in one account are distinguished in the metrics by this.
 		"POWERTOOLS_SERVICE_NAME":      s.service(),
 		"POWERTOOLS_METRICS_NAMESPACE": metricsNamespace,
+		// What they log of calls that go well.
+		"STREAMSORT_LOG_SUCCESSES": strconv.Itoa(*p.LogSuccesses),
+		"STREAMSORT_LOG_QUEUE":     p.LogQueue, "STREAMSORT_LOG_UNTIL": p.LogUntil,
 	}
-	maps.Copy(all, p.queueVariables())
-	maps.Copy(all, p.logEnvironment())
-	maps.Copy(all, own)
 	environment := map[string]*string{}
-	for name, value := range all {
+	for name, value := range merged(all, p.queueVariables(), own) {
 		if value != "" {
 			environment[name] = &value
 		}
@@ -373,10 +359,8 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 	return &environment
 }
 
-// metricsNamespace is where the functions' metrics are.
 const metricsNamespace = "Streamsort"
 
-// service is the stack's name in the metrics.
 func (s *Streamsort) service() string { return strings.ToLower(s.id) }
 
 func seconds(d time.Duration) awscdk.Duration {

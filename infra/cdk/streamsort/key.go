@@ -76,7 +76,6 @@ func (s *Streamsort) useKey(services ...string) []awsiam.PolicyStatement {
 	})}
 }
 
-// keyServices are those through which a function needs the key.
 func (s *Streamsort) keyServices(id string) []string {
 	services := []string{"dynamodb", "sqs"}
 	isSource := strings.HasPrefix(id, sourceID)

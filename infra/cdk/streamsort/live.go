@@ -24,7 +24,6 @@ const alias = "live"
 // producers.
 const putAlias = "put"
 
-// newAlias puts an alias on what is deployed.
 func (s *Streamsort) newAlias(id, name, description string,
 	function awslambda.Function) awslambda.Alias {
 	made := awslambda.NewAlias(s.scope, &id, &awslambda.AliasProps{
@@ -39,7 +38,6 @@ func (s *Streamsort) liveARN(function awslambda.Function) *string {
 	return s.live[function].AliasRef().AliasArn
 }
 
-// permit has a service of AWS call a function for a source.
 func (s *Streamsort) permit(id, service string, function awslambda.Function, source *string) {
 	awslambda.NewCfnPermission(s.scope, jsii.String(id+"Permission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
@@ -49,12 +47,14 @@ func (s *Streamsort) permit(id, service string, function awslambda.Function, sou
 	})
 }
 
-// liveName is a function's name as calls of it write it.
+// liveName is a function's name as calls of it write it; nil without one.
 func (s *Streamsort) liveName(function awslambda.Function) *string {
+	if function == nil {
+		return nil
+	}
 	return qualified(function, alias)
 }
 
-// qualified is a function's name with an alias.
 func qualified(function awslambda.Function, alias string) *string {
 	return awscdk.Fn_Join(jsii.String(":"), &[]*string{function.FunctionName(), &alias})
 }
@@ -62,26 +62,20 @@ func qualified(function awslambda.Function, alias string) *string {
 // rollbackAlarm says that what was deployed last fails. It is quick, and looks at calls of one
 // alias alone; CodeDeploy goes back by it, where Props.Shift has it, and people do otherwise.
 func rollbackAlarm(name string, function awslambda.Function, alias string) alarm {
-	return alarm{
-		id: name + "RollbackAlarm", section: "RollbackAlarm",
-		description: "Calls of the version that was deployed last fail",
-		metric: metric{"AWS/Lambda", "Errors", []dimension{
+	a := recurring(name+"RollbackAlarm", "RollbackAlarm",
+		"Calls of the version that was deployed last fail",
+		metric{"AWS/Lambda", "Errors", []dimension{
 			{"Resource", qualified(function, alias)}, {"FunctionName", function.FunctionName()},
-		}},
-		statistic: "Sum", threshold: 1, period: rollbackPeriod, periods: 3, points: 2,
-	}
+		}})
+	a.period = time.Minute
+	return a
 }
 
-// rollbackPeriod is how long the calls are counted that an alarm looks at.
-const rollbackPeriod = time.Minute
-
 // shifts are CodeDeploy's ways to move calls from a version to the next.
-func shifts() []string {
-	return []string{
-		"Canary10Percent5Minutes", "Canary10Percent10Minutes", "Canary10Percent15Minutes", "Canary10Percent30Minutes",
-		"Linear10PercentEvery1Minute", "Linear10PercentEvery2Minutes", "Linear10PercentEvery3Minutes",
-		"Linear10PercentEvery10Minutes", "AllAtOnce",
-	}
+var shifts = []string{
+	"Canary10Percent5Minutes", "Canary10Percent10Minutes", "Canary10Percent15Minutes", "Canary10Percent30Minutes",
+	"Linear10PercentEvery1Minute", "Linear10PercentEvery2Minutes", "Linear10PercentEvery3Minutes",
+	"Linear10PercentEvery10Minutes", "AllAtOnce",
 }
 
 // addShifts has CodeDeploy move the aliases, where that is wanted.
@@ -113,7 +107,6 @@ func (s *Streamsort) addShifts() {
 // enqueuePut begins the names of what watches and moves the alias put.
 const enqueuePut = "EnqueuePut"
 
-// addShift has CodeDeploy move an alias, where that is wanted.
 func (s *Streamsort) addShift(name string, alias awslambda.Alias) {
 	if s.shifts == nil {
 		return

@@ -2,7 +2,6 @@ package streamsort
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -20,16 +19,8 @@ func (p Props) checkLogs(c *checker) {
 	if _, err := time.Parse(time.RFC3339, p.LogUntil); p.LogUntil != "" && err != nil {
 		c.fail("logUntil", "is %q; write a time such as 2026-01-02T15:04:05Z", p.LogUntil)
 	}
-	if !slices.Contains(retentionDays(), p.LogRetentionDays) {
-		c.fail("logRetentionDays", "is %d; write one of %s", p.LogRetentionDays, list(retentionDays()))
-	}
-}
-
-// logEnvironment says to the functions what they log of calls that go well.
-func (p Props) logEnvironment() map[string]string {
-	return map[string]string{
-		"STREAMSORT_LOG_SUCCESSES": strconv.Itoa(*p.LogSuccesses),
-		"STREAMSORT_LOG_QUEUE":     p.LogQueue, "STREAMSORT_LOG_UNTIL": p.LogUntil,
+	if !slices.Contains(retentionDays, p.LogRetentionDays) {
+		c.fail("logRetentionDays", "is %d; write one of %s", p.LogRetentionDays, list(retentionDays))
 	}
 }
 
@@ -42,10 +33,7 @@ func (s *Streamsort) newLogGroup(id string) awslogs.LogGroup {
 	return group
 }
 
-// retentionDays are the numbers of days that CloudWatch can keep logs for.
-func retentionDays() []int {
-	return []int{
-		1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731,
-		1096, 1827, 2192, 2557, 2922, 3288, 3653,
-	}
+// retentionDays are those for which CloudWatch can keep logs.
+var retentionDays = []int{
+	1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 }

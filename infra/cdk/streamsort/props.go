@@ -1,7 +1,6 @@
 package streamsort
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -219,19 +218,6 @@ type VPC struct {
 	Subnets, SecurityGroups string
 }
 
-// setQueueDefaults fills in the settings of new queues.
-func (p *Props) setQueueDefaults() {
-	queue := cursor.DefaultSettings()
-	p.FirstSeq = cmp.Or(p.FirstSeq, new(queue.First))
-	p.Policy = cmp.Or(p.Policy, queue.Policy)
-	p.GapAfter = cmp.Or(p.GapAfter, queue.GapAfter)
-	p.MaxAhead = cmp.Or(p.MaxAhead, queue.MaxAhead)
-	p.Mode = cmp.Or(p.Mode, queue.Mode)
-	p.Settle = cmp.Or(p.Settle, new(queue.Settle))
-	p.Late = cmp.Or(p.Late, queue.Late)
-}
-
-// checkQueueSettings checks the settings of new queues.
 func (p Props) checkQueueSettings(c *checker) {
 	if *p.FirstSeq < 0 {
 		c.fail("firstSeq", "is %d; write a number from 0 to %d", *p.FirstSeq, int64(cursor.MaxSeq))
@@ -245,7 +231,6 @@ func (p Props) checkQueueSettings(c *checker) {
 	oneOf(c, "late", p.Late, cursor.LateDeliver, cursor.LateDrop)
 }
 
-// queueVariables give the functions the settings of new queues.
 func (p Props) queueVariables() map[string]string {
 	// A keyed queue has all settings.
 	queue := cursor.Settings{

@@ -22,7 +22,6 @@ func tenants(change func(*Props)) Props {
 	return p
 }
 
-// of are properties of one function.
 func of(name string, takes FunctionProps) Props {
 	return Props{Functions: map[string]FunctionProps{name: takes}}
 }
@@ -168,14 +167,13 @@ func TestPropsBounds(t *testing.T) {
 func wantNamed(t *testing.T, err error, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		check.Has(t, err.Error(), name)
+		check.Says(t, err, name)
 	}
 }
 
 func TestPropsReportsAll(t *testing.T) {
-	_, err := NewStack(nil, "0", &Props{MaxAhead: -1, Tombstone: -1})
-	check.Need(t, err != nil, "no error")
-	wantNamed(t, err, "\nstack ", `"0"`, "\nmaxAhead ", "\ntombstone ")
+	wantNamed(t, check.Err(NewStack(nil, "0", &Props{MaxAhead: -1, Tombstone: -1})),
+		"\nstack ", `"0"`, "\nmaxAhead ", "\ntombstone ")
 }
 
 // In async mode sort moves the cursors, and waits for nothing. The caller's properties stay.
@@ -223,7 +221,7 @@ func TestIDPart(t *testing.T) {
 		check.That(t, !taken && !notInID.MatchString(part), "%q makes %q, as %q does", name, part, other)
 		parts[part] = name
 	}
-	check.That(t, idPart("github") == "github", "github makes %q", idPart("github"))
+	check.Is(t, idPart("github"), "github")
 }
 
 // TestHTTPRefuses: no metadata service may be asked, and no URL may be where none is asked.

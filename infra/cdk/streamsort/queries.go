@@ -52,7 +52,6 @@ func (s *Streamsort) addThrottledQuery() {
 		})
 }
 
-// pointQueries has the queries look at the logs of all functions.
 func (s *Streamsort) pointQueries() {
 	var groups []*string
 	for _, f := range s.functions() {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-
 	"github.com/streamsort/streamsort/internal/quota"
 )
 
@@ -32,9 +30,4 @@ func (p Props) checkQuotas(c *checker) {
 		c.fail("quotasFile",
 			"is for tenants, and there are none; write tenantIssuer, tenantAudience and tenantClaim too")
 	}
-}
-
-// countQuotas: count what tenants take.
-func (s *Streamsort) countQuotas() awsiam.PolicyStatement {
-	return under(on(s.TroubleTable, "UpdateItem"), "StringLike", quota.Keys+"*")
 }

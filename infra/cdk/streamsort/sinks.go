@@ -137,7 +137,9 @@ func (s *Streamsort) repackProcess(more []Consumer) error {
 		asset.AddResourceMetadata(resource, jsii.String("Code"))
 		resource.AddMetadata(jsii.String("streamsort:files"), files)
 		for name, value := range environment {
-			f.function.AddEnvironment(&name, &value, nil)
+			if value != "" {
+				f.function.AddEnvironment(&name, &value, nil)
+			}
 		}
 	}
 	for _, statement := range toSinks(more) {

@@ -17,7 +17,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// connect has the source call the function.
 func (a *addedSource) connect() {
 	switch from := a.From.(type) {
 	case awssqs.IQueue:
@@ -76,12 +75,10 @@ const (
 	maxRuleRetries  = 185
 )
 
-// boundCalls bounds the asynchronous calls of the source.
 func (a *addedSource) boundCalls() {
 	boundCalls(a.scope, a.id+"Calls", a.live, maxAsyncAge, maxAsyncRetries, a.failures.QueueArn())
 }
 
-// mappingProps is what the mappings of all sources have.
 func (a *addedSource) mappingProps(arn *string) *awslambda.CfnEventSourceMappingProps {
 	props := newMapping(a.liveARN(a.function), arn, a.BatchSize, a.Filters)
 	if a.BatchWindow > 0 {
@@ -90,7 +87,6 @@ func (a *addedSource) mappingProps(arn *string) *awslambda.CfnEventSourceMapping
 	return props
 }
 
-// mapShards maps a stream.
 func (a *addedSource) mapShards(arn *string) {
 	props := a.mappingProps(arn)
 	props.ParallelizationFactor = jsii.Number(a.Parallelization)

@@ -1,7 +1,6 @@
 package streamsort
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,64 +18,87 @@ import (
 
 	paths "github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/source"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 // Source is where records of AWS come from, and what becomes of them: docs/how-to/sources.md.
 type Source struct {
 	// Name begins the names of its queues, unless Queue says otherwise: 1 to 64 letters, digits,
 	// '.', '-' and '_'. Empty means the id, in which it is added.
-	Name string
+	Name string `json:"name"`
 	// From is the construct that the records come from: an awssqs.IQueue, standard or FIFO; an
 	// awssns.ITopic; an awsevents.IEventBus with Pattern, or an awsevents.Rule; an
 	// awskinesis.IStream; an awss3.IBucket; an awsdynamodb.ITable or ITableV2 with a stream; a
 	// [Kafka].
-	From any
+	From any `json:"-"`
 	// Kind is what the records are, where From only carries them: s3, sns or eventbridge of what
 	// comes by a queue, s3 of what comes by a topic or a bus. Empty means From's own.
-	Kind string
+	Kind string `json:"kind"`
 
 	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths:
 	// docs/reference/events.md#paths. What is empty is the kind's own. Prefix stands before a queue
 	// that is found; nil means Name and a slash. KeyType is the type of the key, First where a
 	// queue with a Seq starts: a seq, or here, at its first message; empty means 1. Arrival has the
 	// order be that of arrival; beside Seq, each record is to be at exactly its seq.
-	Queue                string
-	Prefix               *string
-	Seq, First           string
-	Key, KeyType         string
-	Prev, ID, Each, Body string
-	Attributes           map[string]string
-	Arrival              bool
+	Queue      string            `json:"queue,omitempty"`
+	Prefix     *string           `json:"prefix,omitempty"`
+	Seq        string            `json:"seq,omitempty"`
+	First      string            `json:"first,omitempty"`
+	Key        string            `json:"key,omitempty"`
+	KeyType    string            `json:"keyType,omitempty"`
+	ID         string            `json:"id,omitempty"`
+	Prev       string            `json:"prev,omitempty"`
+	Each       string            `json:"each,omitempty"`
+	Body       string            `json:"body,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Arrival    bool              `json:"-"`
 
 	// Pattern chooses events of a bus. It is for an awsevents.IEventBus.
-	Pattern *awsevents.EventPattern
+	Pattern *awsevents.EventPattern `json:"-"`
 	// Filters choose records of a mapping, by patterns as text: five at most; for a queue, a
 	// stream, a table and Kafka.
-	Filters []string
+	Filters []string `json:"-"`
 	// Removed has S3 tell of objects that are removed, too. It is for a bucket.
-	Removed bool
+	Removed bool `json:"-"`
 
 	// BatchSize is how many records a call gets at most: 10 of a queue (10 of a FIFO one, 10,000 of
 	// another with a window), 100 of the others, to 10,000. BatchWindow is for how long they are
 	// gathered: 0 to 5m; 0.
-	BatchSize   int
-	BatchWindow time.Duration
+	BatchSize   int           `json:"-"`
+	BatchWindow time.Duration `json:"-"`
 	// Parallelization is how many calls are made at a time for a shard: 1 to 10; 1. With more,
 	// records of one partition key, or item, stay in one call at a time.
-	Parallelization int
+	Parallelization int `json:"-"`
 	// MaxConcurrency bounds how many calls a queue makes at a time: 2 to 1,000; 0 means no bound.
-	MaxConcurrency int
+	MaxConcurrency int `json:"-"`
 	// Retries is how often a batch of a shard is tried again, and MaxRecordAge how old its records
 	// may be, before they go to the failure queue: 0 to 10,000 and 1m to 7d; 100 and 6h. Until then
 	// all that stands behind them in the shard waits.
-	Retries      int
-	MaxRecordAge time.Duration
+	Retries      int           `json:"-"`
+	MaxRecordAge time.Duration `json:"-"`
 	// BehindAfter is the age of what waits from which an alarm is raised: 1m to 7d; 15m.
-	BehindAfter time.Duration
+	BehindAfter time.Duration `json:"-"`
 	// Memory in MB and Timeout of the function: 128 to 10,240, and 5s to 15m; 256 and 30s. The
 	// visibility timeout of a queue must not be shorter; AWS recommends six times.
-	Memory  int
-	Timeout time.Duration
+	Memory  int           `json:"-"`
+	Timeout time.Duration `json:"-"`
+}
+
+// text is a source, all of it within its bounds, as its function reads it.
+func (o Source) text() (_ string, err error) {
+	if o.Kind, err = o.kind(); err != nil {
+		return "", err
+	}
+	kafka, _ := o.From.(Kafka)
+	raw, err := strictjson.Marshal(struct {
+		Source
+		Order   string `json:"order,omitempty"`
+		Partial bool   `json:"partial,omitempty"`
+	}{o, either(o.Arrival, "arrival", ""), kafka.Pollers > 0})
+	if err == nil {
+		_, err = source.Read(raw)
+	}
+	return string(raw), err
 }
 
 // Kafka is a topic of a cluster of MSK, or of another one.
@@ -100,22 +122,11 @@ type Kafka struct {
 // KafkaAccess is a SourceAccessConfiguration of an event source mapping.
 type KafkaAccess struct{ Type, URI string }
 
-// withDefaults is a copy of it with what is left out.
 func (o Source) withDefaults(id string) Source {
-	o.Name = cmp.Or(o.Name, id)
-	o.Parallelization = cmp.Or(o.Parallelization, 1)
-	o.Retries = cmp.Or(o.Retries, 100)
-	o.MaxRecordAge = cmp.Or(o.MaxRecordAge, 6*time.Hour)
-	o.BehindAfter = cmp.Or(o.BehindAfter, 15*time.Minute)
-	o.Memory = cmp.Or(o.Memory, 256)
-	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	_, isQueue := o.From.(awssqs.IQueue)
-	switch {
-	case o.BatchSize == 0 && isQueue:
-		o.BatchSize = 10
-	case o.BatchSize == 0:
-		o.BatchSize = 100
-	}
+	fill(&o, Source{Name: id, BatchSize: either(isQueue, 10, 100), Parallelization: 1, Retries: 100,
+		MaxRecordAge: 6 * time.Hour, BehindAfter: 15 * time.Minute, Memory: 256,
+		Timeout: 30 * time.Second})
 	return o
 }
 
@@ -128,15 +139,7 @@ func (o Source) withDefaults(id string) Source {
 // The error says what is wrong, and nothing has been made then.
 func (s *Streamsort) AddSource(id string, from Source) error {
 	from = from.withDefaults(id)
-	if err := from.check(); err != nil {
-		return fmt.Errorf("source %s: %w", id, err)
-	}
-	kind, err := from.kind()
-	if err != nil {
-		return fmt.Errorf("source %s: %w", id, err)
-	}
-	kafka, _ := from.From.(Kafka)
-	text, err := from.text(kind, kafka.Pollers > 0)
+	text, err := from.text()
 	if err != nil {
 		return fmt.Errorf("source %s: %w", id, err)
 	}
@@ -157,7 +160,6 @@ func (s *Streamsort) AddSource(id string, from Source) error {
 // sourceID begins the logical ids of what a source is made of.
 const sourceID = "Source"
 
-// addedSource is a source that is being added.
 type addedSource struct {
 	*Streamsort
 	Source
@@ -167,7 +169,6 @@ type addedSource struct {
 	live     awslambda.Alias
 }
 
-// check is what is out of its bounds.
 func (o Source) check() error {
 	var c checker
 	between(&c, "parallelization", o.Parallelization, 1, 10)
@@ -208,6 +209,9 @@ func (k Kafka) check(c *checker) {
 
 // kind is what the source's records are; the error says what From cannot carry.
 func (o Source) kind() (string, error) {
+	if err := o.check(); err != nil {
+		return "", err
+	}
 	own, carried := "", []string(nil)
 	switch from := o.From.(type) {
 	case awssqs.IQueue:
@@ -301,9 +305,8 @@ func (a *addedSource) addAlarms() {
 	alarms := append(callAlarms(named{a.id, a.function}), alarm{
 		id: a.id + "FailuresAlarm", section: "SourceFailuresAlarm",
 		description: "Records of a source made no message, or were given up on",
-		metric: metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible",
-			[]dimension{{"QueueName", a.failures.QueueName()}}},
-		statistic: "Maximum", threshold: 1,
+		metric:      queueMetric(a.failures, visible),
+		statistic:   "Maximum", threshold: 1,
 	}, a.behindAlarm())
 	for _, made := range alarms {
 		a.addAlarm(made)
@@ -319,8 +322,8 @@ func (a *addedSource) behindAlarm() alarm {
 	}
 	switch from := a.From.(type) {
 	case awssqs.IQueue:
-		made.metric, made.threshold = metric{"AWS/SQS", "ApproximateAgeOfOldestMessage",
-			[]dimension{{"QueueName", from.QueueName()}}}, a.BehindAfter.Seconds()
+		made.metric, made.threshold = queueMetric(from, "ApproximateAgeOfOldestMessage"),
+			a.BehindAfter.Seconds()
 	case awskinesis.IStream, awsdynamodb.ITable:
 		made.metric, made.threshold = lambdaMetric(a.function, "IteratorAge"),
 			float64(a.BehindAfter.Milliseconds())

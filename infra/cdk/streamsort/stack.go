@@ -161,7 +161,6 @@ func (p *Props) complete(id string) (Props, error) {
 	return c, errors.Join(err, c.validate(id))
 }
 
-// addAll makes everything.
 func (s *Streamsort) addAll() error {
 	s.live, s.alarms = map[awslambda.Function]awslambda.Alias{}, map[string]awscloudwatch.CfnAlarm{}
 	s.accessLogs = map[awsapigatewayv2.CfnApi]awslogs.LogGroup{}
@@ -178,12 +177,7 @@ func (s *Streamsort) addAll() error {
 	if err := s.addFunctions(); err != nil {
 		return err
 	}
-	s.addSortMapping()
-	s.addArrivalsMapping()
-	if s.ProcessFunction != nil {
-		s.addProcessMapping()
-	}
-	s.addEndsMapping()
+	s.addMappings()
 	s.addSweepSchedule()
 	s.addTimerMapping()
 	s.addAPI()
@@ -221,7 +215,6 @@ func (s *Streamsort) removalPolicy() awscdk.RemovalPolicy {
 		awscdk.RemovalPolicy_RETAIN)
 }
 
-// either is one of two things.
 func either[T any](is bool, yes, no T) T {
 	if is {
 		return yes

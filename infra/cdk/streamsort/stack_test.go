@@ -49,7 +49,6 @@ var binaries = map[Architecture]string{}
 // object is a JSON object, or a CloudFormation function, of a template.
 type object = map[string]any
 
-// template is a synthesised template.
 type template struct{ Resources, Outputs map[string]object }
 
 // The configurations that the tests look at, each synthesised once.
@@ -242,7 +241,7 @@ func TestFunctionNames(t *testing.T) {
 			want = append(want, e.Name())
 		}
 	}
-	check.Is(t, gocmp.Diff(want, slices.Sorted(slices.Values(functionNames()))), "")
+	check.Is(t, gocmp.Diff(want, slices.Sorted(slices.Values(functionNames))), "")
 }
 
 // A package that does not compile is named, with what the go command said. examples/shop builds

@@ -19,13 +19,10 @@ var (
 	claimText = regexp.MustCompile(`^[\x21-\x7e]{1,256}$`)
 )
 
-// maxAudiences is how many audiences an authoriser takes.
 const maxAudiences = 50
 
-// hasTenants reports whether there are tenants.
 func (p Props) hasTenants() bool { return p.TenantClaim != "" }
 
-// audiences are the audiences of the tokens.
 func (p Props) audiences() []string { return strings.Split(p.TenantAudience, ",") }
 
 // scope is what a token needs for a route of a class; empty: no scope.

@@ -7,18 +7,12 @@ import (
 )
 
 // What API Gateway has no metric of: it counts a 429 among all 4xx. So the requests that were
-// answered 429 are counted in the access logs.
+// answered 429 are counted in the access logs: of all routes of an API, or of the senders' alone.
 const (
 	accessNamespace   = metricsNamespace + "/Access"
 	throttled         = "Throttled"
 	webhooksThrottled = "WebhooksThrottled"
 )
-
-// throttledMetric is how many requests of an API were answered 429: of all its routes, or of the
-// senders' alone.
-func throttledMetric(name string, api awsapigatewayv2.CfnApi) metric {
-	return metric{accessNamespace, name, []dimension{{"ApiId", api.Ref()}}}
-}
 
 // countThrottled counts the lines of an API's access log that a pattern matches.
 func (s *Streamsort) countThrottled(id string, api awsapigatewayv2.CfnApi, name, pattern string) {

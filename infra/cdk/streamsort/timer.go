@@ -36,14 +36,12 @@ func (s *Streamsort) addTimerQueue() {
 	}, "Nothing depends on a wake-up: due times stand in the tables, and the sweep finds what no wake-up came for. One that fails for an hour is of no use any more.")
 }
 
-// addTimerMapping calls sweep with the wake-ups that are due.
 func (s *Streamsort) addTimerMapping() {
 	props := newMapping(s.liveARN(s.SweepFunction), s.TimerQueue.QueueArn(), timerBatch, nil)
 	props.ScalingConfig = atATime(timerCalls)
 	awslambda.NewCfnEventSourceMapping(s.scope, jsii.String("TimerMapping"), props)
 }
 
-// sendWakeUps: tell the timer what is due when.
 func (s *Streamsort) sendWakeUps() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow([]string{"sqs:SendMessage"}, s.TimerQueue.QueueArn())}
 }

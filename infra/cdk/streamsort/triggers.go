@@ -39,31 +39,38 @@ const (
 	maxRecordAge  = 12 * time.Hour
 )
 
-// addSortMapping calls sort with what is inserted into the messages' stream, from the oldest record
-// on. AWS's defaults repeat a failing batch until it expires, a day later, and hold everything
-// behind it up: retries and age are bounded, a failing batch is halved, and only the records from
-// the first failed one on are repeated.
-func (s *Streamsort) addSortMapping() {
-	s.addMapping("SortMapping", s.liveARN(s.SortFunction), s.MessagesTable,
-		s.props.Functions["sort"], `{"eventName":["INSERT"]}`)
-}
-
 // waits is the filter of the arrivals' stream: what waits in a keyed queue, also where it stands in
 // the place of an item that has expired. A sort key of such a queue begins with the byte 1 and the
 // tag of its key's first part, which is less than 16: with AQ, in base64, as the record shows it.
 // In a queue in arrival order it is a hash, and one of 4,096 begins so: sort passes over it.
 const waits = `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"B":[{"prefix":"AQ"}]}}}}`
 
-// addArrivalsMapping calls sort with what waits in keyed queues, one batch of a shard at a time:
-// batches side by side are distinguished by item, not by queue, and would ask for a wake-up each,
-// or settle one queue at once. For the rest it is as that of the messages; a record that is given
-// up on is a hint that the sweep makes up for. What waits is gathered for a second on top of the
-// queues' settle window, so that more messages are placed by one write.
-func (s *Streamsort) addArrivalsMapping() {
-	reads := s.props.Functions["sort"]
-	reads.Parallelization = 1
-	reads.BatchWindow = new(time.Second)
-	s.addMapping("ArrivalsMapping", s.liveARN(s.SortFunction), s.ArrivalsTable, reads, waits)
+// addMappings has the streams call the functions, from the oldest record on. AWS's defaults repeat
+// a failing batch until it expires, a day later, and hold everything behind it up: retries and age
+// are bounded, a failing batch is halved, and only the records from the first failed one on are
+// repeated.
+func (s *Streamsort) addMappings() {
+	sort, reads := s.liveARN(s.SortFunction), s.props.Functions["sort"]
+	s.addMapping("SortMapping", sort, s.MessagesTable, reads, `{"eventName":["INSERT"]}`)
+
+	// What waits in keyed queues comes one batch of a shard at a time: batches side by side are
+	// distinguished by item, not by queue, and would ask for a wake-up each, or settle one queue at
+	// once. A record that is given up on is a hint that the sweep makes up for. What waits is
+	// gathered for a second on top of the queues' settle window, so that more messages are placed
+	// by one write.
+	reads.Parallelization, reads.BatchWindow = 1, new(time.Second)
+	s.addMapping("ArrivalsMapping", sort, s.ArrivalsTable, reads, waits)
+	if s.ProcessFunction != nil {
+		s.addProcessMapping()
+	}
+
+	// Chains that have ended, or may have: those of stamps end by a sum that no filter can make. One
+	// whose end is carried out is due no more: that record calls nobody.
+	s.addMapping("EndsMapping", s.liveARN(s.AckFunction), s.ChainsTable, s.props.Functions["ack"],
+		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"st":{"S":[{"exists":true}]}}}}`,
+		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"n":{"N":["0"]}}}}`,
+		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"stampLen":{"N":[{"exists":true}]}}}}`,
+	)
 }
 
 // moves is the filter of the cursors' stream: what moved a position, or wakes consumers up.
@@ -77,17 +84,6 @@ func (s *Streamsort) addProcessMapping() {
 		s.props.Functions["process"], moves)
 }
 
-// addEndsMapping calls ack with the chains that have ended, or may have: those of stamps end by a
-// sum that no filter can make. One whose end is carried out is due no more: that record calls
-// nobody.
-func (s *Streamsort) addEndsMapping() {
-	s.addMapping("EndsMapping", s.liveARN(s.AckFunction), s.ChainsTable, s.props.Functions["ack"],
-		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"st":{"S":[{"exists":true}]}}}}`,
-		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"n":{"N":["0"]}}}}`,
-		`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"stampLen":{"N":[{"exists":true}]}}}}`,
-	)
-}
-
 // addMapping calls a function, by its name or ARN, with what the filters let through of a table's
 // stream.
 func (s *Streamsort) addMapping(id string, called *string, table awsdynamodb.TableV2,
@@ -99,7 +95,6 @@ func (s *Streamsort) addMapping(id string, called *string, table awsdynamodb.Tab
 	awslambda.NewCfnEventSourceMapping(s.scope, &id, props)
 }
 
-// newMapping is what all mappings have. No filter lets all through.
 func newMapping(called, source *string, batch int,
 	filters []string) *awslambda.CfnEventSourceMappingProps {
 	props := &awslambda.CfnEventSourceMappingProps{
@@ -127,14 +122,12 @@ func boundRepeats(props *awslambda.CfnEventSourceMappingProps, retries int, age 
 	props.DestinationConfig = givenUp(failures)
 }
 
-// givenUp is where what a mapping gives up on goes.
 func givenUp(failures awssqs.Queue) any {
 	return &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
 		OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: failures.QueueArn()},
 	}
 }
 
-// atATime bounds how many calls a queue makes at a time.
 func atATime(calls int) any {
 	return &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
 		MaximumConcurrency: jsii.Number(calls),

@@ -60,7 +60,7 @@ func (p Props) validate(id string) error {
 	p.checkLogs(c)
 	oneOf(c, "architecture", p.Architecture, ARM64, AMD64)
 	if p.Shift != "" {
-		oneOf(c, "shift", p.Shift, shifts()...)
+		oneOf(c, "shift", p.Shift, shifts...)
 	}
 	p.checkTenants(c)
 	if p.FunctionURL && p.hasTenants() {
@@ -74,7 +74,6 @@ func (p Props) validate(id string) error {
 	return errors.Join(c.errs...)
 }
 
-// checkEvents checks how raw events become messages.
 func (p Props) checkEvents(c *checker) {
 	if p.Events == "" {
 		return
@@ -143,7 +142,6 @@ func (p Props) checkTopic(c *checker, field, topic string) {
 	}
 }
 
-// checkVPC checks a network, all of it or none.
 func (p Props) checkVPC(c *checker) {
 	for _, list := range []struct{ field, ids, kind, other string }{
 		{"vpcSubnets", p.VPC.Subnets, "subnet", p.VPC.SecurityGroups},
@@ -160,7 +158,6 @@ func (p Props) checkVPC(c *checker) {
 	}
 }
 
-// checker gathers what is wrong.
 type checker struct{ errs []error }
 
 func (c *checker) fail(field, format string, args ...any) {
@@ -173,14 +170,12 @@ func between[T cmp.Ordered](c *checker, field string, value, least, most T) {
 	}
 }
 
-// checkUnits checks a bound of units a second.
 func checkUnits(c *checker, field string, units int) {
 	if units < 0 || units > mostUnits {
 		c.fail(field, "is %d; write a value from 1 to %d, or 0 to leave it to DynamoDB", units, mostUnits)
 	}
 }
 
-// whole checks that a duration is a whole number of seconds or minutes.
 func whole(c *checker, field string, value, unit time.Duration) {
 	if value%unit != 0 {
 		c.fail(field, "is %s; write a multiple of %s", text(value), text(unit))

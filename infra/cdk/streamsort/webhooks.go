@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -100,7 +99,7 @@ func (p Props) readWebhooks() ([]Webhook, error) {
 	}
 	var file struct{ Sources []Webhook }
 	err := readFile(p.WebhooksFile, &file, func(text []byte) error {
-		_, err := webhook.Read(text, func(string) (string, bool) { return "", false })
+		_, err := webhook.Read(text, hidden{}.look)
 		return err
 	})
 	return file.Sources, err
@@ -114,20 +113,12 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string,
 	if len(all) == 0 {
 		return "", nil, nil, nil
 	}
-	variables = map[string]string{}
-	looks := map[string]string{} // of the ARNs behind the variables
+	arns := newHidden()
+	const example = "arn:aws:ssm:us-east-1:000000000000:parameter/s"
 	file := make([]Webhook, len(all))
 	for i, w := range all {
-		w.Secret = cmp.Or(w.Secret, jsii.String(""))
-		hide := func(arn *string, name string) *string {
-			if arn == nil || !*awscdk.Token_IsUnresolved(*arn) {
-				return arn
-			}
-			variables[name], looks[name] = *arn, "arn:aws:ssm:us-east-1:000000000000:parameter/s"
-			return jsii.String("${" + name + "}")
-		}
-		w.Secret = hide(w.Secret, webhook.Variable(i))
-		w.VerifyToken = hide(w.VerifyToken, webhook.TokenVariable(i))
+		w.Secret = arns.hide(cmp.Or(w.Secret, jsii.String("")), webhook.Variable(i), example)
+		w.VerifyToken = arns.hide(w.VerifyToken, webhook.TokenVariable(i), example)
 		if w.SecretKey != nil && *awscdk.Token_IsUnresolved(*w.SecretKey) {
 			w.SecretKey = nil // the function has no use for it
 		}
@@ -139,11 +130,8 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string,
 	if err != nil {
 		return "", nil, nil, err
 	}
-	sources, err = webhook.Read(raw, func(name string) (string, bool) {
-		value, ok := looks[name]
-		return value, ok
-	})
-	return string(raw), variables, sources, err
+	sources, err = webhook.Read(raw, arns.look)
+	return string(raw), arns.variables, sources, err
 }
 
 // addWebhook makes webhook, where there are senders for it. It is a function of its own, so that
@@ -176,13 +164,14 @@ func (s *Streamsort) storeIn(seqs bool, reach ...*paths.Mapping) []awsiam.Policy
 	if seqs {
 		messages, arrivals = append(messages, "GetItem"), append(arrivals, "BatchGetItem")
 	}
-	for operator, queues := range ownQueues(reach...) {
+	own := ownQueues(reach...)
+	for _, operator := range slices.Sorted(maps.Keys(own)) {
 		for _, statement := range []awsiam.PolicyStatement{
 			on(s.MessagesTable, messages...),
 			on(s.ArrivalsTable, arrivals...),
 			s.moveCursors(),
 		} {
-			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})
+			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": own[operator]})
 			statements = append(statements, statement)
 		}
 	}
@@ -212,7 +201,6 @@ func (s *Streamsort) webhookAccess(sources []webhook.Source) []awsiam.PolicyStat
 	return statements
 }
 
-// readSecret: read a secret of Secrets Manager, or a parameter of Systems Manager.
 func readSecret(arn string) awsiam.PolicyStatement {
 	action := "secretsmanager:GetSecretValue"
 	if strings.Contains(arn, ":ssm:") {
@@ -221,29 +209,23 @@ func readSecret(arn string) awsiam.PolicyStatement {
 	return allow([]string{action}, &arn)
 }
 
-// ownQueues are the queues that sources can name, as conditions of IAM: those that are like one of
-// these texts, and, where a source may name any but tenants', those that are not like theirs.
-func ownQueues(all ...*paths.Mapping) iter.Seq2[string, []string] {
-	var own []string
-	any := false
+// ownQueues are the queues that sources can name, by the operators of IAM's conditions: those that
+// are like one of these texts, and, where a source may name any but tenants', those that are not
+// like theirs.
+func ownQueues(all ...*paths.Mapping) map[string][]string {
+	const like = "ForAllValues:StringLike"
+	queues := map[string][]string{}
 	for _, w := range all {
 		switch {
 		case w.Fixed != "":
-			own = append(own, literal.Replace(w.Fixed))
+			queues[like] = append(queues[like], literal.Replace(w.Fixed))
 		case w.Prefix == "":
-			any = true
+			queues["ForAllValues:StringNotLike"] = []string{"@*"}
 		default:
-			own = append(own, literal.Replace(w.Prefix)+"*")
+			queues[like] = append(queues[like], literal.Replace(w.Prefix)+"*")
 		}
 	}
-	return func(yield func(string, []string) bool) {
-		if len(own) > 0 && !yield("ForAllValues:StringLike", own) {
-			return
-		}
-		if any {
-			yield("ForAllValues:StringNotLike", []string{"@*"})
-		}
-	}
+	return queues
 }
 
 // literal writes what IAM would read as a wildcard or a variable as itself.

@@ -19,7 +19,7 @@ var dedupMutants = []mutant{
 		"codec.go", "\tdefer recovered(&err)\n\treturn json.Marshal(value)",
 		"\treturn json.Marshal(value)"),
 	bug("release leaves the owner its fence and token", dedupFolder,
-		dedupSuite.trace("ReleasedWhileItRuns"),
+		dedupSuite.in("released while it runs"),
 		"repair.go", "\t\tnext.Fence++\n\t\tnext.Token = d.options.NewToken()\n", ""),
 	bug("expired and claimed in one update", dedupFolder, dedupSuite.in("expires"),
 		"table_writes.go", `ddb.Or(attrID.Missing(), ddb.And`,

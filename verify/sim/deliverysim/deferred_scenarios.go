@@ -47,6 +47,9 @@ func deferrals() []sim.Scenario {
 			stale, func(m *model) { m.certain = true }, producer(2)),
 		deferring("deferred, stale reads, and work that fails", 1, 1, 1, stale, failing),
 		deferring("deferred, a message arrives meanwhile, 1 fault", 1, 1, 1, producer(2)),
+		// The record of a chain's end is handed out twice. In between its consumer is removed and
+		// recreated, and claims under the same number: the second time it must end nothing. A chain has
+		// the whole token for its tag, and the code that ends a claim asks for the whole token.
 		deferring("deferred, the consumer is recreated", 1, 1, 1, (*model).remaker),
 		deferring("deferred, the consumer is recreated after a failure", 0, 1, 1,
 			failing, (*model).remaker, ticks(time.Second)),

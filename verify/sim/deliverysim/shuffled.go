@@ -11,11 +11,11 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// Shuffled is the scenario of a seed: up to eight messages of up to two queues, some of them
+// shuffled is the scenario of a seed: up to eight messages of up to two queues, some of them
 // skipped and one that no sink takes, for one or two consumers, with up to three processes whose
 // clocks are apart, the sweep, the timer, time that passes, operators, work that is deferred, and
 // up to six faults.
-func Shuffled(seed uint64) sim.Scenario {
+func shuffled(seed uint64) sim.Scenario {
 	faults := int(seed % 7)
 	return sim.Scenario{
 		Name:   fmt.Sprint("shuffled ", seed),

@@ -10,7 +10,7 @@ import (
 
 // Suite is what there is to run.
 func Suite() sim.Suite {
-	return sim.Suite{Name: "twophase", Small: Small(), Large: Large(), Random: Shuffled}
+	return sim.Suite{Name: "twophase", Small: small(), Large: large(), Random: shuffled}
 }
 
 func scenario(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
@@ -72,8 +72,7 @@ func (m *model) tablesRestorer() {
 	})
 }
 
-// Small are scenarios of which every schedule is walked in seconds.
-func Small() []sim.Scenario {
+func small() []sim.Scenario {
 	return []sim.Scenario{
 		scenario("one process, every fault twice", 2, 2, process("P")),
 		scenario("two processes, two batches, two faults", 2, 2, process("P", "Q")),
@@ -91,8 +90,7 @@ func Small() []sim.Scenario {
 	}
 }
 
-// Large are scenarios whose schedules take minutes.
-func Large() []sim.Scenario {
+func large() []sim.Scenario {
 	return []sim.Scenario{
 		scenario("two processes, time, and the tables are restored", 0, 2,
 			process("P", "Q"), ticks(overLease), (*model).tablesRestorer),
@@ -103,8 +101,8 @@ func Large() []sim.Scenario {
 	}
 }
 
-// Shuffled is a random scenario.
-func Shuffled(seed uint64) sim.Scenario {
+// shuffled is a random scenario.
+func shuffled(seed uint64) sim.Scenario {
 	random := rand.New(rand.NewPCG(seed, 1))
 	messages := 1 + random.Int64N(4)
 	processes, steps, sweeps := 1+random.IntN(3), random.IntN(4), random.IntN(3)

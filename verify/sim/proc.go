@@ -218,22 +218,7 @@ func (p *Proc) Choose(label Label, ready func() bool, names ...string) int {
 
 // saw notes what the actor was answered.
 func (p *Proc) saw(answers ...any) {
-	for _, answer := range answers {
-		switch answer := answer.(type) {
-		case Hasher:
-			answer.Hash(&p.seen)
-		case string:
-			p.seen.Text(answer)
-		case bool:
-			p.seen.Bool(answer)
-		case int:
-			p.seen.Int(int64(answer))
-		case nil:
-			p.seen.Int(0)
-		default:
-			p.seen.Text(fmt.Sprint(answer))
-		}
-	}
+	Feed(&p.seen, answers...)
 	if p.run.tracing {
 		p.run.trace = append(p.run.trace, fmt.Sprintf("    %s got %v", p.name, answers))
 	}

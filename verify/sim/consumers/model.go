@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -266,6 +267,16 @@ func (m *Model) Sweeper(times int) {
 		d := m.Deliverer(p)
 		return func(int) { _ = m.Sweep(d) }
 	})
+}
+
+// ShuffledTime lets up to three times pass, and the sweep run up to twice.
+func (m *Model) ShuffledTime(random *rand.Rand) {
+	steps := make([]time.Duration, random.IntN(4))
+	for i := range steps {
+		steps[i] = []time.Duration{OverLease, Within + OverLease, 10 * time.Minute}[random.IntN(3)]
+	}
+	m.Ticks(steps...)
+	m.Sweeper(random.IntN(3))
 }
 
 // Finish runs the last sweeps and a consumer that is back. From here on nothing goes wrong, time

@@ -235,10 +235,8 @@ func (m *model) consumeRest(s *cursor.Sorter) error {
 func (m *model) hashConsumer(d *sim.Digest) {
 	d.Int(int64(len(m.changes)))
 	for _, record := range m.changes {
-		d.Text(record.newer.Queue)
-		d.Bool(record.older.Exists())
-		d.Int(record.older.Position)
-		d.Int(record.newer.Position)
+		sim.Feed(d, record.newer.Queue, record.older.Exists(), record.older.Position,
+			record.newer.Position)
 	}
 	d.Bool(m.lost)
 	if m.lost {

@@ -403,17 +403,8 @@ func (m *model) empty() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.Now.Unix())
-	d.Int(int64(m.Running))
-	d.Bool(m.dropped)
-	d.Bool(m.unhealed)
-	d.Bool(m.unfinished)
-	d.Int(int64(len(m.erased)))
-	d.Int(int64(len(m.records)))
-	for _, r := range m.records {
-		d.Text(r.queue)
-		d.Int(r.seq)
-	}
+	sim.Feed(d, m.Now, m.Running, m.dropped, m.unhealed, m.unfinished, len(m.erased),
+		fmt.Sprint(m.records))
 	for _, queue := range m.QueueNames() {
 		d.Text(queue)
 		// What a stale read can still show is part of the state.
@@ -433,11 +424,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 			d.Int(0)
 		}
 		for _, stored := range messages {
-			d.Int(stored.Seq)
-			d.Text(string(stored.Body))
-			d.Text(stored.Tombstone)
-			d.Int(stored.ExpiresOn.Unix())
-			d.Int(stored.EnqueuedAt.Unix())
+			sim.Feed(d, stored.Seq, string(stored.Body), stored.Tombstone, stored.ExpiresOn,
+				stored.EnqueuedAt)
 		}
 		for _, stored := range messages {
 			// All seqs of one hole are missing since the same moment.
@@ -447,8 +435,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		}
 	}
 	// Which messages were deleted, and which puts were tried more than once.
-	d.Int(int64(len(m.stored)))
-	d.Text(fmt.Sprint(m.attempts)) // in the order of its keys
+	sim.Feed(d, len(m.stored), fmt.Sprint(m.attempts)) // in the order of its keys
 	m.hashConsumer(d)
 	m.alarms.Hash(d)
 }

@@ -210,69 +210,65 @@ func shuffled(seed uint64) sim.Scenario {
 	if seed%5 == 0 {
 		page, budget = piecePage, pieceBudget+2
 	}
-	return sim.Scenario{
-		Name:   fmt.Sprint("shuffled ", seed),
-		Faults: int(seed % 7),
-		Budget: budget,
-		New: func(run *sim.Run) sim.Model {
-			random := rand.New(rand.NewPCG(seed, 1))
-			s := cursor.DefaultSettings()
-			s.First = int64(random.IntN(2))
-			s.GapAfter = 2 * time.Second
-			s.MaxAhead = 3 + random.Int64N(10)
-			switch random.IntN(4) {
-			case 0:
-				s.Mode = cursor.ModeAsync
-			case 1:
-				s.Policy = cursor.PolicySkip
-			case 2:
-				s.Policy = cursor.PolicyAlert
-			}
-			m := newModel(run, s)
-			m.Page = page
-			count := 2 + random.IntN(9)
-			var calls []put
-			for queue := range 1 + random.IntN(2) {
-				for _, i := range random.Perm(count) {
-					call := put{queue: fmt.Sprint("q", queue), seqs: []int64{s.First + int64(i)}}
-					if random.IntN(6) == 0 {
-						calls = append(calls, call)
-					}
-					if random.IntN(10) == 0 {
-						call.payload = "other"
-					}
-					if random.IntN(3) == 0 {
-						call.seqs = append(call.seqs, s.First+int64((i+2)%count))
-					}
+	scenario := sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		s := cursor.DefaultSettings()
+		s.First = int64(random.IntN(2))
+		s.GapAfter = 2 * time.Second
+		s.MaxAhead = 3 + random.Int64N(10)
+		switch random.IntN(4) {
+		case 0:
+			s.Mode = cursor.ModeAsync
+		case 1:
+			s.Policy = cursor.PolicySkip
+		case 2:
+			s.Policy = cursor.PolicyAlert
+		}
+		m := newModel(run, s)
+		m.Page = page
+		count := 2 + random.IntN(9)
+		var calls []put
+		for queue := range 1 + random.IntN(2) {
+			for _, i := range random.Perm(count) {
+				call := put{queue: fmt.Sprint("q", queue), seqs: []int64{s.First + int64(i)}}
+				if random.IntN(6) == 0 {
 					calls = append(calls, call)
 				}
+				if random.IntN(10) == 0 {
+					call.payload = "other"
+				}
+				if random.IntN(3) == 0 {
+					call.seqs = append(call.seqs, s.First+int64((i+2)%count))
+				}
+				calls = append(calls, call)
 			}
-			writers := 1 + random.IntN(4)
-			share := make([][]put, writers)
-			for _, call := range calls {
-				w := random.IntN(writers)
-				share[w] = append(share[w], call)
-			}
-			for i, own := range share {
-				m.writer(fmt.Sprintf("writer %d", i), own...)
-			}
-			if random.IntN(4) > 0 {
-				m.handler()
-			}
-			if random.IntN(2) == 0 {
-				m.sweeper(2)
-				m.clock(3, time.Second)
-			}
-			if random.IntN(3) == 0 {
-				m.timer("q0", "q1", "q0")
-			}
-			switch random.IntN(4) {
-			case 0, 1:
-				m.consumer()
-			case 2:
-				m.eraser("q0")
-			}
-			return m
-		},
-	}
+		}
+		writers := 1 + random.IntN(4)
+		share := make([][]put, writers)
+		for _, call := range calls {
+			w := random.IntN(writers)
+			share[w] = append(share[w], call)
+		}
+		for i, own := range share {
+			m.writer(fmt.Sprintf("writer %d", i), own...)
+		}
+		if random.IntN(4) > 0 {
+			m.handler()
+		}
+		if random.IntN(2) == 0 {
+			m.sweeper(2)
+			m.clock(3, time.Second)
+		}
+		if random.IntN(3) == 0 {
+			m.timer("q0", "q1", "q0")
+		}
+		switch random.IntN(4) {
+		case 0, 1:
+			m.consumer()
+		case 2:
+			m.eraser("q0")
+		}
+		return m
+	})
+	scenario.Budget = budget
+	return scenario
 }

@@ -35,9 +35,8 @@ func (v *view) forget(at int) *sim.Digest {
 	d := v.p.Forget()
 	d.Int(int64(at))
 	for _, queue := range slices.Sorted(maps.Keys(v.memo)) {
-		d.Text(queue)
 		v.Hash(d, v.memo[queue].item)
-		d.Int(v.memo[queue].read.Unix())
+		sim.Feed(d, queue, v.memo[queue].read)
 	}
 	return d
 }
@@ -56,9 +55,7 @@ func (v *view) settle(kind int64, r ddb.Request, a ddb.Answer) {
 		return
 	}
 	d := v.forget(v.at)
-	d.Int(kind)
-	d.Digest(v.puts)
-	d.Digest(v.moves)
+	sim.Feed(d, kind, v.puts, v.moves)
 	v.HashAnswer(d, r, a)
 }
 
@@ -99,8 +96,7 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	if kind == kindMove {
 		// One that fails may count as the call's own all the same.
 		from, to := moveOf(r.(ddb.Update))
-		v.moves.Int(from)
-		v.moves.Int(to)
+		sim.Feed(&v.moves, from, to)
 	}
 	if mark, ok := r.(ddb.Update); ok && r.Name() == "mark erased" {
 		delete(v.memo, mark.Key.Get("queue").Str())

@@ -188,13 +188,9 @@ func (c *process) begin(at int) {
 	}
 	d := c.p.Forget()
 	c.at, c.madeBefore, c.reads, c.latest = at, c.made, 0, dedup.Row{}
-	d.Int(int64(at))
-	d.Int(int64(c.made))
-	d.Int(c.invalidated)
-	d.Int(c.forgotten)
+	sim.Feed(d, at, c.made, c.invalidated, c.forgotten, c.began)
 	c.share(d)
 	c.hash(d, c.begun)
-	d.Int(c.began.UnixMilli())
 }
 
 // learns is what a process knows after an answer in the course of Once, until its claim is made:
@@ -211,17 +207,10 @@ func (c *process) learns(k kind, r dedup.Row, done bool) {
 		c.latest = r
 	}
 	d := c.p.Forget()
-	for _, n := range []int{c.at, c.madeBefore, c.made, c.reads} {
-		d.Int(int64(n))
-	}
-	d.Int(c.invalidated)
-	d.Int(c.forgotten)
-	d.Bool(c.looked)
+	sim.Feed(d, c.at, c.madeBefore, c.made, c.reads, c.invalidated, c.forgotten, c.looked, c.began,
+		string(k), done)
 	c.share(d)
 	c.hash(d, c.begun)
-	d.Int(c.began.UnixMilli())
-	d.Text(string(k))
-	d.Bool(done)
 	c.hash(d, r)
 	c.hash(d, c.latest)
 }
@@ -244,8 +233,7 @@ func (c *process) hash(d *sim.Digest, r dedup.Row) {
 func (c *process) owned(d *sim.Digest) {
 	d.Int(int64(c.Clocks[c.by]))
 	for _, does := range c.calls {
-		d.Text(string(does.do))
-		d.Text(does.payload)
+		sim.Feed(d, string(does.do), does.payload)
 	}
 	for _, fence := range slices.Sorted(maps.Keys(c.owners)) {
 		if c.owners[fence] == c.by {

@@ -300,13 +300,9 @@ func (m *model) Snapshot(d *sim.Digest) {
 	if !m.alike {
 		d.Text(m.owners[m.row.Fence])
 	}
-	d.Bool(m.copying)
-	d.Int(int64(m.asking))
-	d.Int(int64(len(m.strays)))
+	sim.Feed(d, m.copying, m.asking, len(m.strays))
 	for _, w := range m.strays {
-		d.Text(string(w.kind))
-		d.Text(string(w.token[:]))
-		d.Int(w.clock.UnixMilli())
+		sim.Feed(d, string(w.kind), string(w.token[:]), w.clock)
 	}
 }
 
@@ -324,14 +320,6 @@ func hashRow(d *sim.Digest, r dedup.Row) {
 	if !r.Exists() {
 		return
 	}
-	d.Int(r.Fence)
-	d.Int(r.Attempt)
-	d.Text(string(r.Token[:]))
-	d.Int(r.LeaseUntil.UnixMilli())
-	d.Int(r.ValidUntil.UnixMilli())
-	d.Text(string(r.Payload))
-	d.Bool(isCompleted(r))
-	d.Bool(r.Failed)
-	d.Text(string(r.Result.Bytes))
-	d.Text(string(r.Result.Place))
+	sim.Feed(d, r.Fence, r.Attempt, string(r.Token[:]), r.LeaseUntil, r.ValidUntil, string(r.Payload),
+		isCompleted(r), r.Failed, string(r.Result.Bytes), string(r.Result.Place))
 }

@@ -1,7 +1,6 @@
 package dedupsim
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -131,18 +130,16 @@ func large() []sim.Scenario {
 // four calls of any kind, with payloads or without, and time that passes, TTL that deletes, late
 // copies, and up to six faults.
 func shuffled(seed uint64) sim.Scenario {
-	random := rand.New(rand.NewPCG(seed, 1))
-	s := settings{
-		maxAttempts: []int{0, 0, 2, 3}[random.IntN(4)], looks: random.IntN(2) == 0,
-		cache: random.IntN(3) / 2, ttl: []time.Duration{time.Second, ttl, 24 * time.Hour}[random.IntN(3)],
-		farApart: random.IntN(3) == 0, late: random.IntN(3) == 0, large: random.IntN(4) == 0,
-	}
-	return scenario(fmt.Sprint("shuffled ", seed), int(seed%7), s, func(m *model) {
-		random := rand.New(rand.NewPCG(seed, 2))
+	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run, settings{
+			maxAttempts: []int{0, 0, 2, 3}[random.IntN(4)], looks: random.IntN(2) == 0,
+			cache: random.IntN(3) / 2, ttl: []time.Duration{time.Second, ttl, 24 * time.Hour}[random.IntN(3)],
+			farApart: random.IntN(3) == 0, late: random.IntN(3) == 0, large: random.IntN(4) == 0,
+		})
 		actions := []action{once, once, once, refused, remembered, manual, invalidate, release}
 		for n := range 2 + random.IntN(3) {
 			skew := time.Duration(random.Int64N(int64(margin)+1)) - margin/2
-			if s.farApart {
+			if m.farApart {
 				skew = time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
 			}
 			name := string(rune('A' + n))
@@ -166,8 +163,9 @@ func shuffled(seed uint64) sim.Scenario {
 		if random.IntN(3) == 0 {
 			m.expiry(time.Minute, 2*time.Hour)
 		}
-		if s.late {
+		if m.late {
 			m.network(2)
 		}
+		return m
 	})
 }

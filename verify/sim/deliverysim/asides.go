@@ -23,13 +23,6 @@ type ownCalls struct {
 	asked []string
 }
 
-func (o *ownCalls) hash(d *sim.Digest) {
-	d.Int(int64(len(o.asked)))
-	for _, queue := range o.asked {
-		d.Text(queue)
-	}
-}
-
 // longerThanBeside is longer than a batch may take beside others.
 const longerThanBeside = time.Minute + time.Second
 

@@ -432,44 +432,31 @@ func (m *model) allSealed() error {
 }
 
 func (t task) hash(d *sim.Digest) {
-	d.Text(t.edge.String())
-	d.Text(t.held.Token.String())
-	d.Int(int64(t.under))
-	d.Int(int64(t.tries))
+	sim.Feed(d, t.edge.String(), t.held.Token.String(), t.under, t.tries)
 }
 
 func (w *work) hash(d *sim.Digest, m *model) {
 	if w == nil {
 		return
 	}
-	d.Int(int64(w.fails))
-	d.Int(int64(w.made))
+	sim.Feed(d, w.fails, w.made, len(w.ends), len(w.tasks), len(w.tags))
 	for _, at := range m.readers {
 		d.Bool(w.awake[at])
 	}
-	d.Int(int64(len(w.ends)))
 	for _, e := range w.ends {
 		m.Hash(d, e.image)
 		d.Int(int64(e.tries))
 	}
-	d.Int(int64(len(w.tasks)))
 	for _, t := range w.tasks {
 		t.hash(d)
 	}
-	d.Int(int64(len(w.tags)))
 	for _, tag := range w.tags {
 		c := w.claims[tag]
-		d.Text(tag)
-		d.Bool(c.handed)
-		d.Bool(c.skipped)
-		d.Int(int64(len(c.roots)))
-		d.Bool(c.made)
-		d.Bool(c.again)
-		d.Bool(c.used)
+		sim.Feed(d, tag, c.handed, c.skipped, len(c.roots), c.made, c.again, c.used,
+			w.done[c.consumer.Token])
 		if c.former != nil {
 			c.former.hash(d)
 		}
-		d.Bool(w.done[c.consumer.Token])
 	}
 	for _, e := range w.edges {
 		for range w.depth {

@@ -15,9 +15,7 @@ type record struct {
 }
 
 func (r record) hash(d *sim.Digest) {
-	d.Text(r.newer.Queue)
-	d.Int(r.newer.Position)
-	d.Int(int64(r.tries))
+	sim.Feed(d, r.newer.Queue, r.newer.Position, r.tries)
 }
 
 // event is the records as Lambda hands them out, with their indexes for their sequence numbers.

@@ -396,10 +396,7 @@ func (m *model) everythingHandedOn() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.Now.Unix())
-	d.Int(int64(m.Running))
-	m.outage.hash(d)
-	m.own.hash(d)
+	sim.Feed(d, m.Now, m.Running, fmt.Sprintf("%q %q", m.outage.away, m.own.asked))
 	m.work.hash(d, m)
 	if m.tables.Past != nil {
 		d.Bool(m.Run.Failed())

@@ -98,13 +98,6 @@ func (o *outage) refuses(queue string) error {
 	return errAway
 }
 
-func (o *outage) hash(d *sim.Digest) {
-	d.Int(int64(len(o.away)))
-	for _, queue := range o.away {
-		d.Text(queue)
-	}
-}
-
 // goesAway is the sink, which goes away and comes back a number of times, each at any moment.
 func (m *model) goesAway(times int, queues ...string) {
 	m.Turns("sink", 2*times, sim.Labelf("takes nothing of %v, or all again", queues), nil,

@@ -33,11 +33,7 @@ func (s *sink) skipped(c delivery.Consumer) {
 }
 
 func (s *sink) hash(d *sim.Digest) {
-	d.Int(s.token)
-	d.Int(int64(len(s.high)))
-	for rewinds := range int64(len(s.high)) {
-		d.Int(s.high[rewinds])
-	}
+	sim.Feed(d, s.token, fmt.Sprint(s.high)) // in the order of its keys
 }
 
 var (

@@ -55,11 +55,7 @@ func fresh(name string, faults int, settings cursor.Settings, actors ...func(*mo
 // scenario makes one on a keyed queue with these settings.
 func scenario(name string, faults int, settings cursor.Settings,
 	actors ...func(*model)) sim.Scenario {
-	begins := func(m *model) {
-		m.create()
-		m.note()
-	}
-	return fresh("keyed: "+name, faults, settings, slices.Insert(actors, 0, begins)...)
+	return fresh("keyed: "+name, faults, settings, slices.Insert(actors, 0, (*model).begin)...)
 }
 
 // expires has messages expire.

@@ -19,19 +19,17 @@ const enough = 9
 // sweeps, others, a reader, clocks that are apart, time that passes, tables that are set back, and
 // up to six faults.
 func shuffledKeyed(seed uint64) sim.Scenario {
-	random := func() *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
-	settle := []time.Duration{0, window, window}
-	late := []cursor.LatePolicy{cursor.LateDeliver, cursor.LateDrop}
-	first := random()
-	s := scenario(fmt.Sprint("shuffled ", seed), int(seed%7),
-		with(settle[first.IntN(3)], late[first.IntN(2)]), func(m *model) {
-			random := random()
-			_, _ = random.IntN(3), random.IntN(2) // the settings
-			if seed%5 > 0 {
-				m.Page = []int{0, 1, 3}[random.IntN(3)]
-			}
-			m.shuffle(random)
-		})
+	made := crowds{}
+	s := sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run, made, with([]time.Duration{0, window, window}[random.IntN(3)],
+			[]cursor.LatePolicy{cursor.LateDeliver, cursor.LateDrop}[random.IntN(2)]))
+		m.begin()
+		if seed%5 > 0 {
+			m.Page = []int{0, 1, 3}[random.IntN(3)]
+		}
+		m.shuffle(random)
+		return m
+	})
 	if seed%5 == 0 {
 		s.Budget = enough
 	}
@@ -123,8 +121,9 @@ func (c call) clashes(k request) bool {
 // with another payload, in one of three beside batches that say their seqs, beside others, a
 // reader, time that passes, and up to six faults.
 func shuffledArrivals(seed uint64) sim.Scenario {
-	return fresh(fmt.Sprint("arrival: shuffled ", seed), int(seed%7), arrivalOrder, func(m *model) {
-		random := rand.New(rand.NewPCG(seed, 1))
+	made := crowds{}
+	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run, made, arrivalOrder)
 		if random.IntN(3) == 0 {
 			m.keep = retention
 		}
@@ -167,6 +166,7 @@ func shuffledArrivals(seed uint64) sim.Scenario {
 		if m.keep > 0 {
 			m.keeper(1 + random.IntN(6))
 		}
+		return m
 	})
 }
 

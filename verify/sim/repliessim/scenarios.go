@@ -2,7 +2,6 @@ package repliessim
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -124,21 +123,14 @@ func large() []sim.Scenario {
 
 // shuffled is a random scenario.
 func shuffled(seed uint64) sim.Scenario {
-	random := rand.New(rand.NewPCG(seed, 1))
-	messages := 1 + random.Int64N(4)
-	pulled, processes, steps, sweeps := random.IntN(2) == 0, 1+random.IntN(3),
-		random.IntN(4), random.IntN(3)
-	failing, byNumber, taken, expires := random.IntN(3) == 0, random.IntN(2) == 0, random.IntN(4) == 0,
-		random.IntN(3) == 0
-	name := fmt.Sprintf("shuffled: pulled %v, %d processes, %d messages, %d ticks, %d sweeps, failing %v, by number %v, taken %v, expires %v",
-		pulled, processes, messages, steps, sweeps, failing, byNumber, taken, expires && pulled)
-	return scenario(name, 1+random.IntN(4), messages, func(m *model) {
-		random := rand.New(rand.NewPCG(seed, 2))
-		m.failing, m.byNumber = failing, byNumber
-		if byNumber && taken {
-			m.take(1 + random.Int64N(messages))
+	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run, 1+random.Int64N(4))
+		pulled := random.IntN(2) == 0
+		m.failing, m.byNumber = random.IntN(3) == 0, random.IntN(2) == 0
+		if m.byNumber && random.IntN(4) == 0 {
+			m.take(1 + random.Int64N(m.Messages))
 		}
-		for i := range processes {
+		for i := range 1 + random.IntN(3) {
 			name := string(rune('P' + i))
 			if pulled {
 				pulling(random.IntN(3), name)(m)
@@ -146,17 +138,10 @@ func shuffled(seed uint64) sim.Scenario {
 				pushed(1+random.IntN(3), name)(m)
 			}
 		}
-		var ticks []time.Duration
-		for range steps {
-			ticks = append(ticks,
-				[]time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
-		}
-		m.Ticks(ticks...)
-		if sweeps > 0 {
-			m.Sweeper(sweeps)
-		}
-		if expires && pulled {
+		m.ShuffledTime(random)
+		if pulled && random.IntN(3) == 0 {
 			m.expiry()
 		}
+		return m
 	})
 }

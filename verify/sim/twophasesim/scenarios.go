@@ -1,7 +1,6 @@
 package twophasesim
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -103,34 +102,21 @@ func large() []sim.Scenario {
 
 // shuffled is a random scenario.
 func shuffled(seed uint64) sim.Scenario {
-	random := rand.New(rand.NewPCG(seed, 1))
-	messages := 1 + random.Int64N(4)
-	processes, steps, sweeps := 1+random.IntN(3), random.IntN(4), random.IntN(3)
-	poison, restored, keep := random.IntN(4) == 0, random.IntN(6) == 0, random.IntN(3) == 0
-	name := fmt.Sprintf("shuffled: %d processes, %d messages, %d ticks, %d sweeps, poison %v, restored %v, few markers %v",
-		processes, messages, steps, sweeps, poison, restored, keep)
-	return scenario(name, 1+random.IntN(4), messages, func(m *model) {
-		random := rand.New(rand.NewPCG(seed, 2))
-		if poison {
-			m.poison = 1 + random.Int64N(messages)
+	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run, 1+random.Int64N(4))
+		if random.IntN(4) == 0 {
+			m.poison = 1 + random.Int64N(m.Messages)
 		}
-		if keep {
+		if random.IntN(3) == 0 {
 			m.Markers = 1
 		}
-		for i := range processes {
+		for i := range 1 + random.IntN(3) {
 			m.patient(string(rune('P'+i)), random.IntN(3))
 		}
-		var ticks []time.Duration
-		for range steps {
-			ticks = append(ticks,
-				[]time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
-		}
-		m.Ticks(ticks...)
-		if sweeps > 0 {
-			m.Sweeper(sweeps)
-		}
-		if restored {
+		m.ShuffledTime(random)
+		if random.IntN(6) == 0 {
 			m.restorer()
 		}
+		return m
 	})
 }

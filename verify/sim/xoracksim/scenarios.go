@@ -242,61 +242,56 @@ func large() []sim.Scenario {
 // or last, whose handlers pass on before or after they say so, with chains nested in it, failures,
 // redelivered messages, time that passes, and up to six faults.
 func shuffled(seed uint64) sim.Scenario {
-	return sim.Scenario{
-		Name:   fmt.Sprint("shuffled ", seed),
-		Faults: int(seed % 7),
-		New: func(run *sim.Run) sim.Model {
-			random := rand.New(rand.NewPCG(seed, 1))
-			m := newModel(run)
-			options := xorack.CreateOptions{Edges: 1 + random.IntN(2)}
-			if random.IntN(4) == 0 {
-				options.Deadline = time.Duration(1+random.IntN(4)) * time.Minute
+	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run)
+		options := xorack.CreateOptions{Edges: 1 + random.IntN(2)}
+		if random.IntN(4) == 0 {
+			options.Deadline = time.Duration(1+random.IntN(4)) * time.Minute
+		}
+		if random.IntN(4) == 0 {
+			options.Idle = time.Duration(1+random.IntN(3)) * time.Minute
+		}
+		t := m.newTree("t", options)
+		left := 40 - len(t.roots)
+		for _, root := range t.roots {
+			m.grow(random, root, 4, &left)
+		}
+		trees := []*tree{t}
+		for range random.IntN(3) {
+			at := t.nodes[random.IntN(len(t.nodes))]
+			if len(at.children) > 0 || at.nested != nil {
+				continue
 			}
-			if random.IntN(4) == 0 {
-				options.Idle = time.Duration(1+random.IntN(3)) * time.Minute
+			inner := m.nest(at, fmt.Sprint("u", len(trees)))
+			few := 5
+			m.grow(random, inner.roots[0], 2, &few)
+			trees = append(trees, inner)
+		}
+		if random.IntN(5) == 0 {
+			of := trees[random.IntN(len(trees))]
+			if n := of.nodes[random.IntN(len(of.nodes))]; n.nested == nil {
+				n.fail()
 			}
-			t := m.newTree("t", options)
-			left := 40 - len(t.roots)
-			for _, root := range t.roots {
-				m.grow(random, root, 4, &left)
-			}
-			trees := []*tree{t}
-			for range random.IntN(3) {
-				at := t.nodes[random.IntN(len(t.nodes))]
-				if len(at.children) > 0 || at.nested != nil {
-					continue
-				}
-				inner := m.nest(at, fmt.Sprint("u", len(trees)))
-				few := 5
-				m.grow(random, inner.roots[0], 2, &few)
-				trees = append(trees, inner)
-			}
-			if random.IntN(5) == 0 {
-				of := trees[random.IntN(len(trees))]
-				if n := of.nodes[random.IntN(len(of.nodes))]; n.nested == nil {
-					n.fail()
-				}
-			}
-			m.create(t, random.IntN(2) == 0)
-			m.workers(trees...)
-			m.redelivery(trees[:1]...)
-			if random.IntN(4) > 0 {
-				m.handler()
-			}
-			if random.IntN(2) == 0 {
-				m.sweeper(2)
-				clock(4, time.Minute)(m)
-			}
-			if random.IntN(3) == 0 {
-				m.timer("t", "t")
-			}
-			switch random.IntN(8) {
-			case 0:
-				m.deleter(t)
-			case 2:
-				m.extender(t, 3*time.Minute)
-			}
-			return m
-		},
-	}
+		}
+		m.create(t, random.IntN(2) == 0)
+		m.workers(trees...)
+		m.redelivery(trees[:1]...)
+		if random.IntN(4) > 0 {
+			m.handler()
+		}
+		if random.IntN(2) == 0 {
+			m.sweeper(2)
+			clock(4, time.Minute)(m)
+		}
+		if random.IntN(3) == 0 {
+			m.timer("t", "t")
+		}
+		switch random.IntN(8) {
+		case 0:
+			m.deleter(t)
+		case 2:
+			m.extender(t, 3*time.Minute)
+		}
+		return m
+	})
 }

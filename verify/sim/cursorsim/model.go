@@ -123,7 +123,8 @@ func queueOf(c ddb.Change) string {
 // sorter is a process: a Sorter with a memory of its own, on its view of the tables.
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
-	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables, m.hooks()),
+	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables,
+		&simdb.Hooks{Perform: m.perform, Older: m.older, Hash: m.HashAnswer}),
 		memo: map[string]remembered{}, page: m.Page}
 	s := sim.Must(cursor.New(simdb.Queues(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: m.Clock(p),

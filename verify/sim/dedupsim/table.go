@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // kind is what a request does: a swap by what it changes, others by their names.
@@ -159,13 +160,13 @@ func (c *process) performs(r ddb.Request, do func() (ddb.Answer, error)) (ddb.An
 func (c *process) olderAnswers(r ddb.Request,
 	_ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	if c.kindOf(r) == gettingResult {
-		return []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{}, nil }}
+		return world.Answers(ddb.Answer{})
 	}
-	var older []func() (ddb.Answer, error)
-	for _, it := range c.older {
-		older = append(older, func() (ddb.Answer, error) { return ddb.Answer{Item: it}, nil })
+	older := make([]ddb.Answer, len(c.older))
+	for i, it := range c.older {
+		older[i].Item = it
 	}
-	return older
+	return world.Answers(older...)
 }
 
 // done reports whether a write had its effect, or a read found something.

@@ -39,6 +39,7 @@ import (
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
@@ -54,6 +55,26 @@ const (
 
 // reader is a named consumer of a queue.
 type reader struct{ queue, name string }
+
+// record is a record of the cursors' stream; older is the zero Cursor where the write made it.
+type record struct {
+	older, newer cursor.Cursor
+	// tries is how often it was handed out in vain.
+	tries int
+}
+
+func (r record) hash(d *sim.Digest) {
+	sim.Feed(d, r.newer.Queue, r.newer.Position, r.tries)
+}
+
+// event is the records as Lambda hands them out, with their indexes for their sequence numbers.
+func event(records []record) table.StreamEvent {
+	var e table.StreamEvent
+	for i, r := range records {
+		e.Records = append(e.Records, simdb.Record(i, r.older, r.newer))
+	}
+	return e
+}
 
 // model is the tables, the stream, the sinks and all that the invariants need to know.
 type model struct {

@@ -2,7 +2,6 @@ package deliverysim
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -10,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // isPoint reports whether requests of a name are points of a run. What is not named here is asked
@@ -139,15 +139,5 @@ func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (d
 	if r.Name() != "query messages" {
 		return m.tables.Past.Older(r, now)
 	}
-	without := func(hidden func(i int) bool) func() (ddb.Answer, error) {
-		return func() (ddb.Answer, error) {
-			a, err := now()
-			at := -1
-			a.Items = slices.DeleteFunc(a.Items, func(ddb.Item) bool { at++; return hidden(at) })
-			return a, err
-		}
-	}
-	return []func() (ddb.Answer, error){
-		without(func(int) bool { return true }), without(func(i int) bool { return i == 0 }), without(func(i int) bool { return i == 1 }),
-	}
+	return world.Parts(now, world.Nothing, world.WithoutFirst, world.WithoutSecond)
 }

@@ -88,9 +88,7 @@ func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (d
 	switch r.Name() {
 	case "get cursor":
 		if len(m.seen) > 1 {
-			return []func() (ddb.Answer, error){func() (ddb.Answer, error) {
-				return ddb.Answer{Item: m.seen[0].item}, nil
-			}}
+			return world.Answers(ddb.Answer{Item: m.seen[0].item})
 		}
 	case "query order items":
 		return world.Parts(now, world.WithoutFirst, world.WithoutLast, world.Nothing)

@@ -173,6 +173,15 @@ func (w *World) HashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Int(int64(len(a.Left)))
 }
 
+// Answers are what a weak read may be answered.
+func Answers(all ...ddb.Answer) []func() (ddb.Answer, error) {
+	answers := make([]func() (ddb.Answer, error), len(all))
+	for i, a := range all {
+		answers[i] = func() (ddb.Answer, error) { return a, nil }
+	}
+	return answers
+}
+
 // Part is a part of items: what a weak read may show.
 type Part func(items []ddb.Item) []ddb.Item
 
@@ -191,6 +200,11 @@ func Parts(now func() (ddb.Answer, error), parts ...Part) []func() (ddb.Answer, 
 
 // WithoutFirst is all but the first.
 func WithoutFirst(items []ddb.Item) []ddb.Item { return items[min(1, len(items)):] }
+
+// WithoutSecond is all but the second.
+func WithoutSecond(items []ddb.Item) []ddb.Item {
+	return slices.Concat(items[:min(1, len(items))], items[min(2, len(items)):])
+}
 
 // WithoutLast is all but the last.
 func WithoutLast(items []ddb.Item) []ddb.Item { return items[:max(len(items)-1, 0)] }

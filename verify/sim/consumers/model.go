@@ -124,9 +124,9 @@ func (m *Model) View(p *sim.Proc) *delivery.Store {
 	}))
 }
 
-// isPoint reports whether requests of a name are points: not what only an operator asks.
-func isPoint(name string) bool {
-	switch name {
+// isPoint reports whether a request is a point: not what only an operator asks.
+func isPoint(r ddb.Request) bool {
+	switch r.Name() {
 	case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove",
 		"record operation", "health", "learn":
 		return false

@@ -134,19 +134,11 @@ func small() []sim.Scenario {
 			writers(puts(1, 2), puts(1, 3))),
 		// V7: 1 is passed, and deleted after its retention. A late repeat of its put must not be
 		// accepted: behind the position nobody would deliver it.
-		scenario("deleted after it was passed", 0, nil, func(m *model) {
-			m.keep = cursor.MinRetention
-			m.writer("A", puts(2, 1)...)
-			m.writer("B", puts(1, 2)...)
-			m.expiry(1, cursor.MinRetention)
-		}),
+		scenario("deleted after it was passed", 0, nil,
+			(*model).expiry, writers(puts(2, 1), puts(1, 2))),
 		// V8: 2 waits behind a gap longer than the retention. Unless its expiry is pushed forward, it is
 		// deleted before it was delivered.
-		scenario("kept while it waits", 1, nil, func(m *model) {
-			m.keep = cursor.MinRetention
-			m.writer("A", puts(3, 2)...)
-			m.keeper(3, cursor.MinRetention/4)
-		}),
+		scenario("kept while it waits", 1, nil, (*model).keeper, writers(puts(3, 2))),
 		scenario("a first copy comes late", 1, nil,
 			func(m *model) { m.Run.Network() }, writers(puts(2, 1), puts(3))),
 		onNew("two queues", 0, nil,
@@ -167,12 +159,8 @@ func small() []sim.Scenario {
 			writers(puts(2, 1)), (*model).handler, (*model).consumer),
 		scenario("delivered with skipped seqs", 2, skipSettings,
 			writers(puts(3)), skipper(1), func(m *model) { m.clock(1, 2*time.Second) }, (*model).consumer),
-		scenario("deleted before it was delivered", 2, nil, func(m *model) {
-			m.keep = cursor.MinRetention
-			m.writer("A", puts(1, 2)...)
-			m.expiry(1, cursor.MinRetention)
-			m.consumer()
-		}),
+		scenario("deleted before it was delivered", 2, nil,
+			(*model).expiry, writers(puts(1, 2)), (*model).consumer),
 		// The largest one comes last: planted bugs are found sooner so.
 		scenario("two writers, one with a batch around the other's", 1, nil,
 			writers([]put{{seqs: []int64{2, 4}}}, puts(1)), (*model).handler),

@@ -59,8 +59,8 @@ type process struct {
 	made  int
 	// swaps is what the last swap does.
 	swaps kind
-	// elsewhere: every request is answered at once, and about nothing here.
-	elsewhere bool
+	// elsewhere, where it is not nil, are other tables, which every request goes to.
+	elsewhere ddb.Engine
 	// tokens are those of the call under way; token is the last one, asked the clock as it was made
 	// for a claim, and fence that of the last run.
 	tokens map[dedup.Token]bool
@@ -135,13 +135,12 @@ func (m *model) process(p *sim.Proc) *process {
 
 // meetNew lets the process meet new ids, elsewhere, until it no longer looks first.
 func (c *process) meetNew() {
-	c.elsewhere = true
-	for range 4 {
-		_, _ = c.d.Once(context.Background(), "elsewhere", func(context.Context) (string, error) {
-			return "", nil
-		})
+	c.elsewhere = ddb.NewMemory(dedup.Names{}.Tables()...)
+	for i := range 4 {
+		_, _ = c.d.Once(context.Background(), fmt.Sprint("elsewhere ", i),
+			func(context.Context) (string, error) { return "", nil })
 	}
-	c.elsewhere = false
+	c.elsewhere = nil
 	c.made, c.asking = 0, 0
 	clear(c.tokens)
 }

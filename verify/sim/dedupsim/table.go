@@ -57,25 +57,7 @@ type store struct {
 	c *process
 }
 
-func (s store) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error) {
-	if s.c.elsewhere {
-		return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil},
-			true, nil
-	}
-	return s.Store.Claim(ctx, c)
-}
-
-func (s store) Row(ctx context.Context, k dedup.Key, strong bool) (dedup.Row, error) {
-	if s.c.elsewhere {
-		return dedup.Row{}, nil
-	}
-	return s.Store.Row(ctx, k, strong)
-}
-
 func (s store) Swap(ctx context.Context, seen, next dedup.Row) (dedup.Row, bool, error) {
-	if s.c.elsewhere {
-		return next, true, nil
-	}
 	s.c.swaps = swapping(seen, next)
 	return s.Store.Swap(ctx, seen, next)
 }
@@ -92,9 +74,12 @@ func (k kind) ends() bool { return k == completing || k == failing || k == exten
 // table is the table as the process sees it.
 func (c *process) table() dedup.Store {
 	engine := simdb.Engine(c.p, c.tables(), &simdb.Hooks{
-		Label: c.label, Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
+		Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
 	})
 	table, _ := newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if c.elsewhere != nil {
+			return c.elsewhere.Do(ctx, r)
+		}
 		if c.asks++; c.asks == 1 {
 			c.looked = c.kindOf(r) == reading && !past.IsStrong(r)
 		}
@@ -125,13 +110,6 @@ func (m *model) tables() ddb.Engine {
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		return m.Tables.Do(context.WithoutCancel(ctx), r)
 	})
-}
-
-func (c *process) label(r ddb.Request) string {
-	if c.kindOf(r) == reading && !past.IsStrong(r) {
-		return "read (any)"
-	}
-	return string(c.kindOf(r))
 }
 
 // performs makes a request, and checks what a write of the row did.

@@ -265,7 +265,7 @@ func (m *model) ender(name string) {
 			if !handed {
 				return
 			}
-			d, acker := m.deferrer(p)
+			d, acker := m.deliverer(p), m.acker(p)
 			m.Hash(p.Knows(), at.image)
 			_, err := acker.Finish(context.Background(), at.chain, d.Ender(nil))
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
@@ -285,7 +285,7 @@ func (m *model) worker(name string) {
 			if !handed {
 				return
 			}
-			d, acker := m.deferrer(p)
+			d, acker := m.deliverer(p), m.acker(p)
 			at.hash(p.Knows())
 			err := m.works(p, d, acker, at)
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
@@ -343,7 +343,7 @@ func (m *model) works(p *sim.Proc, d *delivery.Deliverer, acker *xorack.Acker, a
 // extender has more time for whatever was handed over, once.
 func (m *model) extender(by time.Duration) {
 	m.Run.Go("extender", func(p *sim.Proc) {
-		_, acker := m.deferrer(p)
+		acker := m.acker(p)
 		if p.Choose(sim.Labelf("extend"), func() bool { return len(m.work.edges) > 0 }, "") < 0 {
 			return
 		}
@@ -368,7 +368,7 @@ func (m *model) remaker() {
 		c := m.consumers[reader{defaultQueue, defaultConsumer}]
 		return c.State == delivery.Idle && c.Token.N > 0
 	}, func() {
-		d, _ := m.deliverer(nil)
+		d := m.deliverer(nil)
 		ctx := context.Background()
 		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue,
 			Consumer: defaultConsumer, Reason: "why", Op: "remove"})
@@ -387,18 +387,12 @@ func (m *model) remaker() {
 	})
 }
 
-// deferrer is a process that ends claims.
-func (m *model) deferrer(p *sim.Proc) (*delivery.Deliverer, *xorack.Acker) {
-	d, _ := m.deliverer(p)
-	return d, m.acker(p)
-}
-
 // finish does what is left of the work in the end: all of it is done.
 func (m *model) finish(ctx context.Context) error {
 	if m.work == nil {
 		return nil
 	}
-	d, acker := m.deferrer(nil)
+	d, acker := m.deliverer(nil), m.acker(nil)
 	m.work.fails = 0
 	for len(m.work.tasks) > 0 {
 		at := m.work.tasks[0]

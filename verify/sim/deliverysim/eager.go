@@ -13,7 +13,7 @@ import (
 func (m *model) eagerly(name, queue string, positions ...int64) {
 	m.Turns(name, len(positions), sim.Labelf("call at once for one of %v", positions), nil,
 		func(p *sim.Proc) func(int) {
-			d, _ := m.deliverer(p)
+			d := m.deliverer(p)
 			return func(i int) {
 				moved := map[string]int64{queue: positions[i]}
 				d.Inside(request.Inside{}).DeliverMoved(context.Background(), moved,

@@ -146,14 +146,18 @@ func newModel(run *sim.Run) *model {
 	}
 }
 
-// deliverer is a process on its view of the tables. p is nil for one on the tables themselves.
-func (m *model) deliverer(p *sim.Proc) (*delivery.Deliverer, *cursor.Sorter) {
-	now, view := m.Clock(p), m.view(p)
-	sorter := sim.Must(cursor.New(simdb.Queues(view),
-		&cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0}))
-	d := sim.Must(delivery.New(consumers.On(view), sorter, &delivery.Options{
+// sorter is a process on its view of the tables. p is nil for one on the tables themselves.
+func (m *model) sorter(p *sim.Proc) *cursor.Sorter {
+	return sim.Must(cursor.New(simdb.Queues(m.view(p)), &cursor.Options{
+		ForEach: fanout.OneByOne, Now: m.Clock(p), Retention: m.keep, KeepForever: m.keep == 0,
+	}))
+}
+
+// deliverer is a process with its sorter.
+func (m *model) deliverer(p *sim.Proc) *delivery.Deliverer {
+	return sim.Must(delivery.New(consumers.On(m.view(p)), m.sorter(p), &delivery.Options{
 		ForEach: fanout.OneByOne,
-		Lease:   lease, Margin: time.Second, Now: now,
+		Lease:   lease, Margin: time.Second, Now: m.Clock(p),
 		// A token's number and the process tell its claims apart: a process that asks again does so
 		// under another number, or was not heard.
 		NewReq: func() string { return m.reqOf(p) },
@@ -161,7 +165,6 @@ func (m *model) deliverer(p *sim.Proc) (*delivery.Deliverer, *cursor.Sorter) {
 		Aside:  m.aside(p),
 		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
 	}))
-	return d, sorter
 }
 
 // reqOf names a process's requests. A consumer that was recreated has tokens of other names.
@@ -174,8 +177,7 @@ func (m *model) reqOf(p *sim.Proc) string {
 
 // open makes a queue before the run.
 func (m *model) open(queue string, messages ...cursor.Message) {
-	_, s := m.deliverer(nil)
-	sim.Must(s.Configure(context.Background(), queue, cursor.Change{}))
+	sim.Must(m.sorter(nil).Configure(context.Background(), queue, cursor.Change{}))
 	for _, message := range messages {
 		m.arrive(message)
 	}
@@ -191,15 +193,13 @@ func (m *model) settle() {
 
 // consumer makes a consumer before the run.
 func (m *model) consumer(queue, name string) {
-	d, _ := m.deliverer(nil)
-	sim.Must(d.Create(context.Background(), queue, name, delivery.First))
+	sim.Must(m.deliverer(nil).Create(context.Background(), queue, name, delivery.First))
 	m.settle()
 }
 
 // caughtUp delivers all that is there before the run.
 func (m *model) caughtUp() {
-	d, _ := m.deliverer(nil)
-	handle := sim.Must(m.handler(nil, d))
+	handle := m.handler(nil, m.deliverer(nil))
 	m.hinted()
 	sim.Must(handle(context.Background(), event(m.records)))
 	m.settle()
@@ -207,7 +207,7 @@ func (m *model) caughtUp() {
 
 // quiet lets a long time pass before the run, in which the sweep sees that there is nothing to do.
 func (m *model) quiet() {
-	d, _ := m.deliverer(nil)
+	d := m.deliverer(nil)
 	for range 3 {
 		m.Now = m.Now.Add(time.Hour)
 		sim.Must(0, m.sweep(context.Background(), d))
@@ -318,11 +318,8 @@ func (m *model) Final() error {
 		}
 	}
 	m.outage.away = nil
-	d, _ := m.deliverer(nil)
-	handle, err := m.handler(nil, d)
-	if err != nil {
-		return err
-	}
+	d := m.deliverer(nil)
+	handle := m.handler(nil, d)
 	if err := m.byTimer(d, handle); err != nil {
 		return err
 	}

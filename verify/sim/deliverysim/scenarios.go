@@ -87,10 +87,6 @@ func timer(consumers ...string) func(*model) { return func(m *model) { m.timer(c
 
 func keeper(periods int) func(*model) { return func(m *model) { m.keeper(periods) } }
 
-func creator(starts delivery.Start) func(*model) {
-	return func(m *model) { m.creator(starts) }
-}
-
 func operator(name string, operations ...operation) func(*model) {
 	return func(m *model) { m.operator(name, operations...) }
 }
@@ -191,7 +187,7 @@ func small() []sim.Scenario {
 			operator("O", operation{kind: "rewind", start: delivery.At(1)})),
 		onNew("begins in pieces while messages expire", 0, 0,
 			func(m *model) { m.Page = 1 }, expiring(2), keeper(3),
-			creator(delivery.First)),
+			(*model).creator),
 		scenario("rewound under a zombie", 0, 2,
 			process("P", "Q"), (*model).hinted,
 			operator("O", operation{kind: "rewind", start: delivery.At(1)}), clock(1)),
@@ -205,7 +201,7 @@ func small() []sim.Scenario {
 		// still start at, and d must look at the floor, and at what is stored, before it says where.
 		scenario("begins while the past is deleted", 0, 2,
 			func(m *model) { m.slow = true }, (*model).caughtUp, sweeper(2, true),
-			slowClock(2, cursor.DeleteAfter), creator(delivery.First)),
+			slowClock(2, cursor.DeleteAfter), (*model).creator),
 		scenario("rewound while the past is deleted", 0, 2,
 			(*model).caughtUp, sweeper(2, true), slowClock(2, cursor.DeleteAfter),
 			operator("O", operation{kind: "rewind", start: delivery.At(1)})),
@@ -215,18 +211,18 @@ func small() []sim.Scenario {
 		scenario("rewound after a quiet time", 1, 1,
 			(*model).caughtUp, (*model).quiet,
 			operator("O", operation{kind: "rewind", start: delivery.At(1)})),
-		onNew("begins after a quiet time", 1, 1, (*model).quiet, creator(delivery.First)),
+		onNew("begins after a quiet time", 1, 1, (*model).quiet, (*model).creator),
 		// T11: d begins, and sleeps for hours, in which the sweep sees a queue whose cursor has not
 		// moved, and looks no more. Then d is there, and what it is to have waits: the process that ends
 		// a start wakes somebody up.
 		onNew("begins slowly", 0, 1,
 			func(m *model) { m.certain = false }, // nobody reads for it
-			sweeper(1, false), slowClock(2, time.Hour), creator(delivery.First)),
+			sweeper(1, false), slowClock(2, time.Hour), (*model).creator),
 		scenario("the sweep fails", 2, 1, (*model).quiet, sweeper(1, false)),
 		// T10: d begins at a message that is about to expire. It must be kept before d says that it
 		// starts there.
 		onNew("begins while messages expire", 0, 0,
-			expiring(2), keeper(5), creator(delivery.First)),
+			expiring(2), keeper(5), (*model).creator),
 		scenario("kept while it lags", 1, 0,
 			expiring(2), keeper(5), process("P"), (*model).hinted),
 	}...)
@@ -245,9 +241,9 @@ func large() []sim.Scenario {
 			producer(1), process("P", "Q"), sweeper(1, false), clock(1)),
 		scenario("begins while the past is deleted, 1 fault", 1, 2,
 			func(m *model) { m.slow = true }, (*model).caughtUp, sweeper(2, true),
-			slowClock(2, cursor.DeleteAfter), creator(delivery.First)),
+			slowClock(2, cursor.DeleteAfter), (*model).creator),
 		scenario("begins and is kept while messages expire, 1 fault", 1, 0,
-			expiring(3), keeper(5), creator(delivery.First)),
+			expiring(3), keeper(5), (*model).creator),
 		scenario("clocks apart, 1 fault", 1, 0,
 			producer(1, 2), process("P"), apart("Q", 2*overLease), clock(1)),
 	}...)

@@ -12,10 +12,10 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// isPoint reports whether requests of a name are points of a run. What is not named here is asked
-// by no process, or decides nothing: so how far a walk over all cursors has come.
-func (m *model) isPoint(name string) bool {
-	switch name {
+// isPoint reports whether a request is a point of a run. What is not named here is asked by no
+// process, or decides nothing: so how far a walk over all cursors has come.
+func (m *model) isPoint(r ddb.Request) bool {
+	switch r.Name() {
 	case "health", "learn":
 		return m.outage.watched
 	case "query messages", "get message", "keep message", "delete messages",

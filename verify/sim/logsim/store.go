@@ -10,10 +10,10 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// isPoint reports whether requests of a name are points of a run. What is not here, queues with a
-// log do not ask for, or it decides nothing.
-func isPoint(name string) bool {
-	switch name {
+// isPoint reports whether a request is a point of a run. What is not here, queues with a log do not
+// ask for, or it decides nothing.
+func isPoint(r ddb.Request) bool {
+	switch r.Name() {
 	case "create cursor", "get cursor", "put receipt", "put arrival", "allocation", "give places",
 		"put order item", "trim tail", "query order items", "query waiting", "raise low",
 		"get arrivals", "keep arrival", "keep message":

@@ -83,18 +83,13 @@ func newModel(run *sim.Run, messages int64) *model {
 // queueView is the queues' tables as one process sees them. What is asked of the queue that is
 // answered is no point, and a read is one only where it may be stale.
 func (m *model) queueView(p *sim.Proc) ddb.Engine {
-	hooks := &simdb.Hooks{Older: m.Past.Older, Hash: m.HashAnswer}
-	points, others := simdb.Engine(p, m.Memory, hooks), simdb.AtOnce(p, m.Memory, hooks)
-	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	return m.World.View(p, func(r ddb.Request) bool {
 		switch r.Name() {
 		case "put arrival", "allocation", "move", "put message":
-			return points.Do(ctx, r)
+			return true
 		}
-		if m.Past != nil && !ddb.Writes(r) && !past.IsStrong(r) {
-			return points.Do(ctx, r)
-		}
-		return others.Do(ctx, r)
-	})
+		return m.Past != nil && !ddb.Writes(r) && !past.IsStrong(r)
+	}, simdb.Hooks{Older: m.Past.Older, Hash: m.HashAnswer})
 }
 
 // effect answers a batch, and fails where it may.

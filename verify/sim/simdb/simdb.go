@@ -17,8 +17,6 @@ import (
 
 // Hooks are what a model has to say to its actors' requests. Nil means that it has nothing to say.
 type Hooks struct {
-	// Label says what a request is, for traces. Its name and key if nil.
-	Label func(ddb.Request) string
 	// Perform is called when a request reaches the tables, also where it does so twice, or its
 	// answer gets lost: it calls do, and may look at the tables before and after.
 	Perform func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error)
@@ -41,7 +39,7 @@ func Engine(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
 			a, err := perform(ctx, tables, h, r)
 			return answer{a, r, h}, err
 		}
-		label := func() string { return h.label(r) }
+		label := func() string { return Label(r) }
 		if ddb.Writes(r) {
 			got, err := sim.Do(p, label, true, request)
 			return got.Answer, err
@@ -84,13 +82,6 @@ func older(ctx context.Context, tables ddb.Engine, h *Hooks,
 		}
 		return all
 	}
-}
-
-func (h *Hooks) label(r ddb.Request) string {
-	if h.Label != nil {
-		return h.Label(r)
-	}
-	return Label(r)
 }
 
 // Label is a request's name and what it is about.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -109,9 +111,8 @@ func (w *World) most(sign time.Duration) (most time.Duration) {
 	return most
 }
 
-// View is the tables as a process sees them: a request is a point of the run by its name, or
-// decides nothing.
-func (w *World) View(p *sim.Proc, isPoint func(name string) bool, h simdb.Hooks) ddb.Engine {
+// View is the tables as a process sees them: a request is a point of the run, or decides nothing.
+func (w *World) View(p *sim.Proc, isPoint func(ddb.Request) bool, h simdb.Hooks) ddb.Engine {
 	perform := h.Perform
 	h.Perform = func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 		w.Changed = w.Changed || ddb.Writes(r)
@@ -122,7 +123,7 @@ func (w *World) View(p *sim.Proc, isPoint func(name string) bool, h simdb.Hooks)
 	}
 	tables, others := simdb.Engine(p, w.Tables, &h), simdb.AtOnce(p, w.Tables, &h)
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if !isPoint(r.Name()) {
+		if !isPoint(r) {
 			return others.Do(ctx, r)
 		}
 		if q, ok := r.(ddb.Query); ok && w.Page > 0 && (q.Limit == 0 || q.Limit > w.Page) {
@@ -219,6 +220,17 @@ func (w *World) Step(name string, label sim.Label, ready func() bool, does func(
 			does()
 		}
 	})
+}
+
+// KeepUndelivered keeps what is behind a seq from expiring, in pieces, as the sweep does.
+func KeepUndelivered(s *cursor.Sorter, queue string, after int64) error {
+	for {
+		kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), queue, after)
+		if err != nil || !kept.More {
+			return err
+		}
+		after = kept.To
+	}
 }
 
 // IsFault reports whether an error is one that the simulator made.

@@ -64,11 +64,7 @@ func clock(times int, step time.Duration) func(*model) {
 
 func timer(tags ...string) func(*model) { return func(m *model) { m.timer(tags...) } }
 
-func handler(m *model) { m.handler() }
-
 func sweeper(m *model) { m.sweeper(1) }
-
-func ttl(m *model) { m.ttl(1) }
 
 // nested is a tree of two, and a chain that is the work of its child.
 func nested(m *model) {
@@ -153,7 +149,7 @@ func small() []sim.Scenario {
 			m.worker(t.roots[0])
 			m.merger(children...)
 			m.merger(children[1], children[2])
-			m.handler()
+			handler(m)
 		}),
 		scenario("time-out", 1,
 			two(xorack.CreateOptions{Deadline: 2 * time.Minute}),
@@ -202,7 +198,7 @@ func small() []sim.Scenario {
 			second := m.newTree("t", xorack.CreateOptions{ID: "2"})
 			first.stranger, second.stranger = true, true
 			m.work(first, false)
-			m.handler()
+			handler(m)
 			m.expiry()
 			m.successor(second)
 			m.late(first)
@@ -221,7 +217,7 @@ func small() []sim.Scenario {
 			m.stamper("t", 0)
 			m.stampOnce("t", 1)
 			m.stampOnce("t", 2)
-			m.handler()
+			handler(m)
 		}),
 		scenario("stamps that are zero too early", 1,
 			stamped("\x01", "\x01", "\x02", "\x02"), handler),
@@ -277,7 +273,7 @@ func shuffled(seed uint64) sim.Scenario {
 		m.workers(trees...)
 		m.redelivery(trees[:1]...)
 		if random.IntN(4) > 0 {
-			m.handler()
+			handler(m)
 		}
 		if random.IntN(2) == 0 {
 			m.sweeper(2)

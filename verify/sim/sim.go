@@ -289,7 +289,6 @@ func (r *Run) take(o option) error {
 	return r.model.Check()
 }
 
-// close ends all actors.
 func (r *Run) close() {
 	for _, p := range r.procs {
 		p.dead = true

@@ -131,7 +131,6 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 	return known
 }
 
-// tried notes that messages are given to a put.
 func (m *model) tried(messages []cursor.Message) {
 	for _, message := range messages {
 		m.attempts[message.Queue+string(message.Body)]++
@@ -241,7 +240,6 @@ func (m *model) left(p *sim.Proc, s *cursor.Sorter, r place) bool {
 		!p.Dead()
 }
 
-// sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {
 	m.Turns("sweep", times, nil, nil, func(p *sim.Proc) func(int) {
 		s, _ := m.sorter(p)

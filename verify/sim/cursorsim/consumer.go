@@ -245,5 +245,4 @@ func (m *model) hashConsumer(d *sim.Digest) {
 	d.Text(fmt.Sprint(m.handed)) // in the order of its keys
 }
 
-// moves reports whether the record is of a move.
 func (c change) moves() bool { return c.older.Exists() && c.newer.Position > c.older.Position }

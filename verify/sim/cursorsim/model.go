@@ -38,7 +38,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// place is a seq of a queue.
 type place struct {
 	queue string
 	seq   int64
@@ -152,7 +151,6 @@ func (m *model) create() {
 	_ = m.Check() // notes the cursor; there is nothing yet that could be wrong
 }
 
-// cursor is the queue's cursor as it stands.
 func (m *model) cursor(queue string) cursor.Cursor {
 	c, known := m.knownCursors[queue]
 	if !known {
@@ -162,7 +160,6 @@ func (m *model) cursor(queue string) cursor.Cursor {
 	return c
 }
 
-// messages are those of a queue, in their order.
 func (m *model) messages(queue string) []cursor.Message {
 	messages, known := m.knownMessages[queue]
 	if !known {
@@ -174,7 +171,6 @@ func (m *model) messages(queue string) []cursor.Message {
 	return messages
 }
 
-// message is what is stored at a place.
 func (m *model) message(at place) (cursor.Message, bool) {
 	from := m.messagesFrom(at.queue, at.seq)
 	if len(from) == 0 || from[0].Seq != at.seq {
@@ -259,7 +255,6 @@ func (m *model) holes(c cursor.Cursor) {
 	}
 }
 
-// messagesFrom is what is stored from a seq on.
 func (m *model) messagesFrom(queue string, first int64) []cursor.Message {
 	messages := m.messages(queue)
 	for i, message := range messages {
@@ -379,7 +374,6 @@ func (m *model) reached(by string) error {
 	return nil
 }
 
-// live are the queues that are not erased.
 func (m *model) live() []string {
 	return slices.DeleteFunc(m.QueueNames(), func(queue string) bool {
 		return m.cursor(queue).Erased()

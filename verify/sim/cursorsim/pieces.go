@@ -84,7 +84,6 @@ func (m *model) onRecord() error {
 	return nil
 }
 
-// pieces are the scenarios of which every schedule is walked.
 func pieces() []sim.Scenario {
 	return []sim.Scenario{
 		inPieces("pieces: a gap is filled", 1, pieceBudget, nil,

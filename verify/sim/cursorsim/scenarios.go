@@ -15,7 +15,6 @@ func Suite() sim.Suite {
 	return sim.Suite{Name: "cursor", Small: small(), Large: large(), Random: shuffled}
 }
 
-// scenario makes a Scenario of a set of actors.
 func scenario(name string, faults int, settings func(*cursor.Settings),
 	actors ...func(*model)) sim.Scenario {
 	return onNew(name, faults, settings, slices.Insert(actors, 0, (*model).create)...)

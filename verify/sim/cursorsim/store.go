@@ -20,13 +20,11 @@ type state struct {
 	item ddb.Item
 }
 
-// remembered is what a process remembers of a queue's cursor.
 type remembered struct {
 	item ddb.Item
 	read time.Time
 }
 
-// positionOf is the position in a cursor's item.
 func positionOf(it ddb.Item) int64 {
 	position, _ := it.Get("position").Int64()
 	return position
@@ -163,7 +161,6 @@ func moveOf(move ddb.Update) (from, to int64) {
 	return from, to
 }
 
-// perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	m.Changed = m.Changed || ddb.Writes(r)
 	switch r := r.(type) {
@@ -207,7 +204,6 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	return do()
 }
 
-// placeOf is the place of a message's item or key.
 func placeOf(it ddb.Item) place {
 	seq, _ := it.Get("seq").Int64()
 	return place{it.Get("queue").Str(), seq}

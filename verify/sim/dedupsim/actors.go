@@ -16,7 +16,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// call is one thing that a caller does.
 type call struct {
 	do action
 	// payload, where it is not empty, comes with the id.
@@ -48,7 +47,6 @@ var (
 	errRemembered = errors.New("remembered")
 )
 
-// process is one process.
 type process struct {
 	*model
 	p     *sim.Proc
@@ -85,7 +83,6 @@ type process struct {
 	latest dedup.Row
 }
 
-// options are those of every process.
 func (m *model) options(now func() time.Time,
 	token func() dedup.Token) dedup.Options[string, string] {
 	o := dedup.Options[string, string]{
@@ -339,7 +336,6 @@ func (c *process) value(run dedup.Run, payload string) string {
 	return value
 }
 
-// checkAnswer checks what a call was answered.
 func (c *process) checkAnswer(out dedup.Outcome[string], err error, payload string) {
 	wrong := func(format string, arguments ...any) {
 		c.Run.Violation("%s was answered %q, %v: %s", c.by, strings.TrimSpace(out.Value), err,
@@ -381,7 +377,6 @@ func (m *model) completed(value string) int64 {
 	return 0
 }
 
-// checkReplay checks a remembered result.
 func (c *process) checkReplay(out dedup.Outcome[string], payload string,
 	wrong func(string, ...any)) {
 	fence := c.completed(out.Value)

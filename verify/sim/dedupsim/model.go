@@ -59,7 +59,6 @@ type settings struct {
 	fewer int
 }
 
-// completion is how a claim was completed.
 type completion struct {
 	result     string
 	validUntil time.Time
@@ -103,7 +102,6 @@ func newModel(run *sim.Run, s settings) *model {
 // Check implements [sim.Model]: all is checked where it happens.
 func (m *model) Check() error { return nil }
 
-// write is a write of the row.
 type write struct {
 	kind kind
 	by   string
@@ -150,7 +148,6 @@ func sameEnd(a, b dedup.Row) bool {
 
 func isCompleted(r dedup.Row) bool { return !r.CompletedAt.IsZero() }
 
-// check checks a write that changed the row.
 func (m *model) check(w write, before, after dedup.Row) {
 	clock := m.Now.Add(m.Clocks[w.by])
 	if w.kind.claims() {
@@ -192,7 +189,6 @@ func (m *model) check(w write, before, after dedup.Row) {
 	}
 }
 
-// checkClaim checks a write that made an owner.
 func (m *model) checkClaim(w write, before, after dedup.Row, valid bool,
 	wrong func(string, ...any)) {
 	m.claims++

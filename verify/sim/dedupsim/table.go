@@ -34,7 +34,6 @@ func (c *process) kindOf(r ddb.Request) kind {
 	return kind(r.Name())
 }
 
-// swapping is what a swap does.
 func swapping(seen, next dedup.Row) kind {
 	switch {
 	case next.Token != seen.Token && next.Repair.By != "":
@@ -71,7 +70,6 @@ func (k kind) claims() bool { return k == claiming || k == replacing }
 // ends reports whether only the owner may do it.
 func (k kind) ends() bool { return k == completing || k == failing || k == extending }
 
-// table is the table as the process sees it.
 func (c *process) table() dedup.Store {
 	engine := simdb.Engine(c.p, c.tables(), &simdb.Hooks{
 		Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
@@ -150,7 +148,6 @@ func (c *process) olderAnswers(r ddb.Request,
 // done reports whether a write had its effect, or a read found something.
 func done(r ddb.Request, a ddb.Answer) bool { return a.Held || !ddb.Writes(r) && a.Item.Exists() }
 
-// hashAnswer feeds what the process is answered.
 func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Bool(done(r, a))
 	if c.kindOf(r).ofRow() {
@@ -160,7 +157,6 @@ func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Digest(a.Item.Digest())
 }
 
-// rowOf is an item as the package reads it.
 func (m *model) rowOf(it ddb.Item) dedup.Row {
 	r, err := m.decode(it)
 	if err != nil {

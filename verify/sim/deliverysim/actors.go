@@ -48,7 +48,6 @@ func (m *model) slowClock(times int, step time.Duration) {
 // handle is the function behind the cursors' stream.
 type handle = func(context.Context, table.StreamEvent) ([]int, error)
 
-// handler is that of one process.
 func (m *model) handler(p *sim.Proc, d *delivery.Deliverer) handle {
 	var readers []delivery.Reader
 	for _, name := range m.names() {
@@ -239,7 +238,6 @@ func (m *model) creator() {
 	})
 }
 
-// checkStart checks where a consumer began.
 func (m *model) checkStart(p *sim.Proc, made delivery.Consumer) {
 	if p.Dead() {
 		return
@@ -255,7 +253,6 @@ func (m *model) checkStart(p *sim.Proc, made delivery.Consumer) {
 	}
 }
 
-// operation is what an operator does.
 type operation struct {
 	kind  string
 	seq   int64
@@ -293,7 +290,6 @@ func (m *model) operation(d *delivery.Deliverer, o operation, op string) error {
 	return err
 }
 
-// expiring stores messages that expire.
 func expiring(last int64) func(*model) {
 	return func(m *model) {
 		m.keep = cursor.MinRetention
@@ -304,7 +300,6 @@ func expiring(last int64) func(*model) {
 	}
 }
 
-// expire deletes what has expired, as TTL does.
 func (m *model) expire() {
 	m.tables.Expire(m.Now)
 	m.Changed = true

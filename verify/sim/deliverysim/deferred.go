@@ -44,7 +44,6 @@ type work struct {
 	awake map[reader]bool
 }
 
-// worked is what is known of a claim.
 type worked struct {
 	consumer delivery.Consumer
 	// handed is set when the batch was handed over, skipped when it has no message; roots are its
@@ -144,7 +143,6 @@ func (m *model) notified(queue string) {
 	}
 }
 
-// claimed notes a claim.
 func (w *work) claimed(c delivery.Consumer) {
 	tag := chainTag(c)
 	is := &worked{consumer: c}
@@ -206,7 +204,6 @@ func (m *model) over(was delivery.Consumer, committed bool) error {
 	return nil
 }
 
-// handed notes, and checks, what is handed over.
 func (m *model) handed(b delivery.Batch) {
 	w := m.work
 	if w == nil {
@@ -404,7 +401,6 @@ func (m *model) finish(ctx context.Context) error {
 	return m.sweepChains(ctx, d, acker)
 }
 
-// sweepChains is the sweep of the chains.
 func (m *model) sweepChains(ctx context.Context, d *delivery.Deliverer, acker *xorack.Acker) error {
 	if acker == nil {
 		return nil

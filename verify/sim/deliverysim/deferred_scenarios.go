@@ -12,12 +12,10 @@ func chained(m *model) {
 	m.hinted()
 }
 
-// failing has the work fail once.
 func failing(m *model) { m.work.fails = 1 }
 
 func extended(m *model) { m.extender(2 * track) }
 
-// deferrals are scenarios of batches that are deferred.
 func deferrals() []sim.Scenario {
 	return []sim.Scenario{
 		deferring("deferred, 2 faults", 2, 1, 1),
@@ -63,7 +61,6 @@ func deferrals() []sim.Scenario {
 	}
 }
 
-// largeDeferrals take minutes.
 func largeDeferrals() []sim.Scenario {
 	return []sim.Scenario{
 		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1,

@@ -22,7 +22,6 @@ func (m *model) eagerly(name, queue string, positions ...int64) {
 		})
 }
 
-// eager are scenarios of a consumer that is eager.
 func eager() []sim.Scenario {
 	eager := func(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
 		begins := func(m *model) { m.bound.Eager = true }

@@ -153,7 +153,6 @@ func (m *model) sorter(p *sim.Proc) *cursor.Sorter {
 	}))
 }
 
-// deliverer is a process with its sorter.
 func (m *model) deliverer(p *sim.Proc) *delivery.Deliverer {
 	return sim.Must(delivery.New(consumers.On(m.view(p)), m.sorter(p), &delivery.Options{
 		ForEach: fanout.OneByOne,
@@ -191,7 +190,6 @@ func (m *model) settle() {
 	m.records = nil
 }
 
-// consumer makes a consumer before the run.
 func (m *model) consumer(queue, name string) {
 	sim.Must(m.deliverer(nil).Create(context.Background(), queue, name, delivery.First))
 	m.settle()
@@ -241,13 +239,11 @@ func (m *model) arrive(message cursor.Message) {
 
 func body(queue string, seq int64) []byte { return fmt.Appendf(nil, "%s/%d", queue, seq) }
 
-// cursor is the queue's cursor as it stands.
 func (m *model) cursor(queue string) cursor.Cursor {
 	c, _ := m.tables.Queues.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
 	return c
 }
 
-// message is what is stored at a place.
 func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
 	found, ok, _ := m.tables.Queues.Requests(queuelog.Inside{}).
 		Message(context.Background(), queue, seq)

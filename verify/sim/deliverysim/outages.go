@@ -173,7 +173,6 @@ func behind(name string, faults int, actors ...func(*model)) sim.Scenario {
 	return onNew(name, faults, 2, slices.Insert(actors, 0, begins)...)
 }
 
-// outages are scenarios of a sink that is away.
 func outages() []sim.Scenario {
 	return []sim.Scenario{
 		twoQueues("the sink is away", 1,

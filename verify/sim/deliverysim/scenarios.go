@@ -52,7 +52,6 @@ func warm(name string) func(*model) {
 	}
 }
 
-// apart is a process whose clock is ahead.
 func apart(name string, ahead time.Duration) func(*model) {
 	return func(m *model) {
 		m.Clocks[name] = ahead

@@ -82,7 +82,6 @@ func (m *model) perform(p *sim.Proc, r ddb.Request,
 	return do()
 }
 
-// consumersTable is the name of the consumers'.
 const consumersTable = "streamsort-consumers"
 
 // performWrite has a write of a consumer done, and checks H2: a claim is ended by its own token,
@@ -113,7 +112,6 @@ func (m *model) performWrite(p *sim.Proc, r ddb.Update,
 	return a, err
 }
 
-// standing is the consumer as it stands.
 func (m *model) standing(key ddb.Item) delivery.Consumer {
 	c, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(),
 		key.Get("queue").Str(), key.Get("consumer").Str())

@@ -120,7 +120,6 @@ func together(id, payload string, n int) request {
 	return r
 }
 
-// arrivals are appends of one message each.
 func arrivals(ids ...string) []call {
 	list := make([]call, len(ids))
 	for i, id := range ids {
@@ -141,7 +140,6 @@ func at(payload string, seqs ...int64) call {
 	return c
 }
 
-// expected are the small scenarios of batches at their seqs.
 func expected() []sim.Scenario {
 	return []sim.Scenario{
 		inOrder("at: a new queue", 1, -1, producers([]call{at("", 1)}, arrivals("b"))),
@@ -173,7 +171,6 @@ func expectedKept(more int) sim.Scenario {
 		producers([]call{at("", 1)}, []call{at("", 1)}), keeper(5))
 }
 
-// expectedLarge takes minutes.
 func expectedLarge() []sim.Scenario {
 	return []sim.Scenario{
 		expectedKept(1),

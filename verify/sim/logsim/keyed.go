@@ -32,7 +32,6 @@ const (
 	anOrderItem = queuelog.OrderItemEntries
 )
 
-// with are the settings of a queue.
 func with(settle time.Duration, late cursor.LatePolicy) cursor.Settings {
 	s := cursor.DefaultSettings()
 	s.Kind, s.KeyType, s.Settle, s.Late = cursor.KindKeyed, keyType, settle, late
@@ -58,7 +57,6 @@ func scenario(name string, faults int, settings cursor.Settings,
 	return fresh("keyed: "+name, faults, settings, slices.Insert(actors, 0, (*model).begin)...)
 }
 
-// expires has messages expire.
 func expires(m *model) { m.keep = retention }
 
 // producers are processes, each with its calls.

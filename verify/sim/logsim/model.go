@@ -73,13 +73,11 @@ type stored struct {
 	seq int64
 }
 
-// entry is a place in the log.
 type entry struct {
 	queuelog.Entry
 	*stored
 }
 
-// last is the last seq of the place.
 func (e entry) last() int64 { return e.seq + int64(e.Count) - 1 }
 
 // model is the tables and all that the invariants need to know.
@@ -184,7 +182,6 @@ func (m *model) create() {
 	sim.Must(m.store.Requests(queuelog.Inside{}).CreateCursor(context.Background(), c))
 }
 
-// begin makes the queue, and notes it.
 func (m *model) begin() {
 	m.create()
 	m.note()
@@ -196,7 +193,6 @@ func (m *model) note() {
 	_ = m.Check()
 }
 
-// cursor is the queue's cursor as it stands.
 func (m *model) cursor() cursor.Cursor {
 	if m.known.cursor == nil {
 		c, _ := m.store.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
@@ -259,7 +255,6 @@ func (a *stored) noteKeyed(m *model, it ddb.Item) {
 	}
 }
 
-// contents are the bodies of what is stored.
 func (m *model) contents(a *stored) []string {
 	if a.bodies == nil {
 		query := queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{a.key}}
@@ -296,7 +291,6 @@ func (m *model) placeOf(seq int64) (entry, bool) {
 	return m.log[i], true
 }
 
-// end is the last seq of the log.
 func (m *model) end() int64 {
 	if len(m.log) == 0 {
 		return 0

@@ -36,7 +36,6 @@ func shuffledKeyed(seed uint64) sim.Scenario {
 	return s
 }
 
-// shuffle starts the actors.
 func (m *model) shuffle(random *rand.Rand) {
 	before := []int{0, 0, 3, anOrderItem - 2, anOrderItem + 1}[random.IntN(5)]
 	if before > 0 {
@@ -88,7 +87,6 @@ func (m *model) shuffleClocks(random *rand.Rand) {
 	m.Slow["sweep0"] = random.IntN(2) == 0
 }
 
-// shares are the calls of up to four producers.
 func shares(random *rand.Rand) [][]call {
 	all := make([][]call, 1+random.IntN(4))
 	for range 2 + random.IntN(7) {

@@ -22,12 +22,10 @@ func isPoint(r ddb.Request) bool {
 	return false
 }
 
-// view is the tables as one process sees them.
 func (m *model) view(p *sim.Proc) ddb.Engine {
 	return m.View(p, isPoint, simdb.Hooks{Perform: m.perform, Older: m.older, Hash: m.HashAnswer})
 }
 
-// perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	switch r.Name() {
 	case "allocation", "give places":

@@ -103,7 +103,6 @@ func (m *model) effect(p *sim.Proc, b delivery.Batch) error {
 	return nil
 }
 
-// replies are the answers to a batch.
 func (m *model) replies(b delivery.Batch) error {
 	for _, message := range b.Messages {
 		body := fmt.Appendf(nil, "%d %v", message.Seq, b.Token)

@@ -100,7 +100,6 @@ func large() []sim.Scenario {
 	}
 }
 
-// shuffled is a random scenario.
 func shuffled(seed uint64) sim.Scenario {
 	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
 		m := newModel(run, 1+random.Int64N(4))

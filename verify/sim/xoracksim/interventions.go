@@ -72,7 +72,6 @@ func (m *model) redelivery(trees ...*tree) {
 	})
 }
 
-// extender sets a later deadline.
 func (m *model) extender(t *tree, by time.Duration) {
 	m.busy("extend "+t.tag, func(p *sim.Proc) {
 		until(p, 1, func() error {
@@ -93,7 +92,6 @@ func (m *model) extender(t *tree, by time.Duration) {
 	})
 }
 
-// deleter deletes a chain.
 func (m *model) deleter(t *tree) {
 	t.mayFail = true
 	m.busy("delete "+t.tag, func(p *sim.Proc) {

@@ -49,7 +49,6 @@ func work(m *model) { m.work(m.trees[0], false) }
 // early is work whose roots are passed on before the chain is created.
 func early(m *model) { m.work(m.trees[0], true) }
 
-// again has messages come again, at any time.
 func again(m *model) { m.redelivery(m.trees[0]) }
 
 func deleted(m *model) { m.deleter(m.trees[0]) }

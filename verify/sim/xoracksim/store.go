@@ -12,7 +12,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// chains is the table.
 var chains = xorack.Names{}.Tables()[0]
 
 // storeOn is the store on a view of the table.
@@ -20,7 +19,6 @@ func storeOn(engine ddb.Engine) *xorack.Store {
 	return xorack.NewStore(engine, xorack.Names{})
 }
 
-// view is the table as one process sees it.
 func (m *model) view(p *sim.Proc) *xorack.Store {
 	engine := simdb.Engine(p, m.Tables,
 		&simdb.Hooks{Perform: m.perform, Older: m.older})

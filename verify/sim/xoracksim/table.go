@@ -33,7 +33,6 @@ func handler(m *model) {
 	}, "", "drops it", "hands it out twice")
 }
 
-// sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {
 	m.Turns("sweep", times, sim.Labelf("begins"), nil, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
@@ -83,7 +82,6 @@ func ttl(m *model) {
 	})
 }
 
-// expire deletes what has expired.
 func (m *model) expire() {
 	before := map[*tree]xorack.Chain{}
 	for _, t := range m.trees {

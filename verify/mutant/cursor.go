@@ -46,7 +46,7 @@ var sorterMutants = []mutant{
 	bug("no cursor first (V1)", sorterFolder, cursorSuite.in("V1"),
 		"put.go", "cur, err = s.create(ctx, queue, settings)\n\t\treturn cur, true, err",
 		"return unmade, true, nil"),
-	bug("a queue can begin anew (V9)", sorterFolder, cursorSuite.trace("V9"),
+	bug("a queue can begin anew (V9)", sorterFolder, cursorTest("TestSorterConfigure"),
 		"store_cursors.go", "attrFirst.Eq(ddb.Int(*c.First))", "attrFirst.Exists()"),
 	bug("sweep sees only gaps on record (V10)", sorterFolder, cursorSuite.in("V10"),
 		"sweep.go", "\t\treturn cursorFilter{}\n\t}\n\tround, err = w",

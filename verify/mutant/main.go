@@ -66,9 +66,6 @@ func (s suite) in(name string) test {
 	return test{s.folder(), "TestEverySmallSchedule/^" + name + "$"}
 }
 
-// trace walks the traces whose names begin so.
-func (s suite) trace(name string) test { return test{s.folder(), "TestTrace" + name} }
-
 // edit replaces a text that occurs exactly once in a file.
 type edit struct{ file, find, replace string }
 

@@ -8,10 +8,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-func (b *bench) goOn(a delivery.Answer, r delivery.Request,
-	commit, claim delivery.Outcome) delivery.Answer {
+func (b *bench) goOn(a delivery.Answer, r delivery.Request, commit, claim delivery.Outcome,
+	replies ...delivery.Reply) delivery.Answer {
 	b.Helper()
-	done, next := check.Get2(b.Claims.CommitAndClaim(b.Context(), a.Held(), r))
+	done, next := check.Get2(b.Claims.CommitAndClaim(b.Context(), a.Held(), r, replies...))
+	check.That(b, commit != delivery.Busy || done.Reason == "STARTED", "%+v", done)
 	check.Need(b, done.Outcome == commit && next.Outcome == claim,
 		"commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome,
 		commit, claim, done, next)

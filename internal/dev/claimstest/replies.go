@@ -76,28 +76,19 @@ func testReplies(b *bench) {
 func testRepliesAndNext(b *bench) {
 	b.Put(2)
 	a := b.done(b.claim("r1", 1), "prepare")
+	var next delivery.Answer
 	for range 2 {
-		done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), request("r2", 1),
-			to("x", "1")...)
-		b.is("commit", delivery.OK)(done, err)
+		next = b.goOn(a, request("r2", 1), delivery.OK, delivery.OK, to("x", "1")...)
 		b.has(next, 1, 2)
 		b.arrived("x", "1")
 	}
-	second := delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 2, Req: "r2"}}
-	done, next, err := b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	if b.is("commit", delivery.Busy, "STARTED")(done, err); next.Outcome != "" {
-		b.Errorf("claimed %+v", next)
-	}
-	b.calls(second, delivery.OK, "", "prepare")
-	done, next, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1),
-		at(200_000, to("n", "far")[0]))
-	if b.is("commit", delivery.Full)(done, err); next.Outcome != "" {
-		b.Errorf("claimed %+v", next)
-	}
-	done, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	b.is("commit", delivery.OK)(done, err)
+	third := request("r3", 1)
+	b.goOn(next, third, delivery.Busy, "", to("x", "2")...)
+	b.done(next, "prepare")
+	b.goOn(next, third, delivery.Full, "", at(200_000, to("n", "far")[0]))
+	b.goOn(next, third, delivery.OK, "", to("x", "2")...)
 	b.arrived("x", "1", "2")
-	_, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("", "2")...)
+	_, _, err := b.Claims.CommitAndClaim(b.Context(), next.Held(), third, to("", "2")...)
 	b.refused("replies[0].queue", err)
 }
 

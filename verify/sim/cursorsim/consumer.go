@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // change is a record of the cursors' stream: a write that changed a cursor. older is the zero
@@ -161,24 +162,14 @@ func (m *model) checkContent(b cursor.Batch) {
 		m.Run.Violation("%s %d..%d was delivered, and the position is %d",
 			b.Queue, b.From, b.To, position)
 	}
-	messages, skipped := b.Messages, b.Skipped
-	for seq := b.From + 1; seq <= b.To; seq++ {
+	if err := world.Whole(b, func(seq int64, got *cursor.Message) bool {
 		stored, ever := m.stored[place{b.Queue, seq}]
-		switch {
-		case ever && stored.Tombstone == "" && len(messages) > 0 && messages[0].Seq == seq &&
-			same(messages[0], stored):
-			messages = messages[1:]
-		case ever && stored.Tombstone != "" && len(skipped) > 0 && skipped[0] == seq:
-			skipped = skipped[1:]
-		default:
-			m.Run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted",
-				b.Queue, b.From, b.To, seq)
-			return
+		if got == nil {
+			return ever && stored.Tombstone != ""
 		}
-	}
-	if len(messages)+len(skipped) > 0 {
-		m.Run.Violation("%s %d..%d was delivered with %d messages and %d skipped seqs too many", b.Queue,
-			b.From, b.To, len(messages), len(skipped))
+		return ever && stored.Tombstone == "" && same(*got, stored)
+	}); err != nil {
+		m.Run.Violation("S4: %s %w", b.Queue, err)
 	}
 }
 

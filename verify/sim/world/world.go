@@ -6,6 +6,7 @@ package world
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -231,6 +232,26 @@ func KeepUndelivered(s *cursor.Sorter, queue string, after int64) error {
 		}
 		after = kept.To
 	}
+}
+
+// Whole checks that a batch has each seq of its range once, in order: as a message, or skipped. right
+// is asked of each message, and with nil of what was skipped.
+func Whole(b cursor.Batch, right func(seq int64, message *cursor.Message) bool) error {
+	messages, skipped := b.Messages, b.Skipped
+	for seq := b.From + 1; seq <= b.To; seq++ {
+		switch {
+		case len(messages) > 0 && messages[0].Seq == seq && right(seq, &messages[0]):
+			messages = messages[1:]
+		case len(skipped) > 0 && skipped[0] == seq && right(seq, nil):
+			skipped = skipped[1:]
+		default:
+			return fmt.Errorf("%d to %d came without seq %d as it was accepted", b.From, b.To, seq)
+		}
+	}
+	if len(messages)+len(skipped) > 0 {
+		return fmt.Errorf("%d to %d came with more than that", b.From, b.To)
+	}
+	return nil
 }
 
 // IsFault reports whether an error is one that the simulator made.

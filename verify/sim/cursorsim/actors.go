@@ -317,8 +317,8 @@ func (m *model) clock(times int, step time.Duration) {
 	}, slices.Repeat([]time.Duration{step}, times)...)
 }
 
-// expiry deletes what has expired, as TTL does, when the retention is over. It waits until nothing is
-// undelivered: what the sweep does for that is the keeper's part.
+// expiry deletes what has expired, as TTL does, when the retention is over. It waits until nothing
+// is undelivered: what the sweep does for that is the keeper's part.
 func (m *model) expiry() {
 	m.keep = cursor.MinRetention
 	ready := func() bool { return m.Running == 0 && !m.undelivered() }

@@ -187,11 +187,8 @@ func large() []sim.Scenario {
 	}
 }
 
-// shuffled is the scenario of a seed: up to four writers that put up to ten seqs of two queues in
-// any order, some twice, some in groups, some under the same seq with another payload, with the
-// stream's handler, the sweep, the timer, a consumer behind the cursors' stream, time that passes,
-// and up to six faults. In one of five, pages are short, and producers' and the handler's
-// invocations are killed after a few requests.
+// shuffled draws puts of two queues and all that may go on beside them. In one of five, pages are
+// short, and producers' and the handler's invocations are killed after a few requests.
 func shuffled(seed uint64) sim.Scenario {
 	page, budget := 0, 0
 	if seed%5 == 0 {

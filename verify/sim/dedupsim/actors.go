@@ -85,7 +85,7 @@ type process struct {
 
 func (m *model) options(now func() time.Time,
 	token func() dedup.Token) dedup.Options[string, string] {
-	o := dedup.Options[string, string]{
+	return dedup.Options[string, string]{
 		Lease: lease, TTL: m.ttl, Margin: margin,
 		Wait:        time.Duration(3-2*m.fewer) * 100 * time.Millisecond, // two looks, or one
 		MaxAttempts: m.maxAttempts, CacheSize: m.cache, CacheAge: 30 * time.Second, CompressOver: -1,
@@ -97,7 +97,6 @@ func (m *model) options(now func() time.Time,
 			return dedup.Forget
 		},
 	}
-	return o
 }
 
 func (m *model) process(p *sim.Proc) *process {
@@ -122,8 +121,7 @@ func (m *model) process(p *sim.Proc) *process {
 		}
 		return nil
 	}
-	d := sim.Must(dedup.New(c.table(), processor, &o))
-	c.d = d
+	c.d = sim.Must(dedup.New(c.table(), processor, &o))
 	if !m.looks {
 		c.meetNew()
 	}

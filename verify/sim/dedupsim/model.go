@@ -69,8 +69,10 @@ type model struct {
 	*world.World
 	settings
 	// table is for the model's own eyes: none of its requests is a step.
-	table  dedup.Store
-	decode func(ddb.Item) (dedup.Row, error)
+	table interface {
+		dedup.Store
+		Decode(ddb.Item) (dedup.Row, error)
+	}
 
 	// item and row are what stands there, none where nothing does; older are the states before it
 	// that a stale read may show.
@@ -95,7 +97,7 @@ func newModel(run *sim.Run, s settings) *model {
 		World: world.New(run, dedup.Names{}.Tables()...), settings: s,
 		owners: map[int64]string{}, completions: map[int64]completion{}, copying: s.late,
 	}
-	m.table, m.decode = newTable(m.Tables)
+	m.table = dedup.NewTable(m.Tables, dedup.Names{})
 	return m
 }
 

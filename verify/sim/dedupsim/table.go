@@ -74,7 +74,7 @@ func (c *process) table() dedup.Store {
 	engine := simdb.Engine(c.p, c.tables(), &simdb.Hooks{
 		Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
 	})
-	table, _ := newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	table := dedup.NewTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if c.elsewhere != nil {
 			return c.elsewhere.Do(ctx, r)
 		}
@@ -92,14 +92,8 @@ func (c *process) table() dedup.Store {
 			c.learns(k, c.rowOf(a.Item), done(r, a))
 		}
 		return a, err
-	}))
+	}), dedup.Names{})
 	return store{table, c}
-}
-
-// newTable returns the package's Store on an engine, and how it reads an item.
-func newTable(engine ddb.Engine) (dedup.Store, func(ddb.Item) (dedup.Row, error)) {
-	table := dedup.NewTable(engine, dedup.Names{})
-	return table, table.Decode
 }
 
 // tables answer also when the lease is over, with which the context of an effect ends: a request
@@ -158,7 +152,7 @@ func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 }
 
 func (m *model) rowOf(it ddb.Item) dedup.Row {
-	r, err := m.decode(it)
+	r, err := m.table.Decode(it)
 	if err != nil {
 		m.Run.Violation("a row that cannot be read: %v", err)
 	}

@@ -220,8 +220,8 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 	return world.KeepUndelivered(s, defaultQueue, after)
 }
 
-// creator makes the consumer d at the first message, and tries again where that failed, and where its turn was over
-// before the start was.
+// creator makes the consumer d at the first message, and tries again where that failed, and where
+// its turn was over before the start was.
 func (m *model) creator() {
 	m.Run.Go("creator of d", func(p *sim.Proc) {
 		d := m.deliverer(p)

@@ -11,10 +11,7 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// shuffled is the scenario of a seed: up to eight messages of up to two queues, some of them
-// skipped and one that no sink takes, for one or two consumers, with up to three processes whose
-// clocks are apart, the sweep, the timer, time that passes, operators, work that is deferred, and
-// up to six faults.
+// shuffled draws up to eight messages of up to two queues, and all that may go on beside them.
 func shuffled(seed uint64) sim.Scenario {
 	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
 		m := newModel(run)

@@ -14,10 +14,7 @@ import (
 // enough is a budget with which a settler makes progress, whatever it has to flush.
 const enough = 9
 
-// shuffledKeyed is the scenario of a seed in a keyed queue: up to four producers that put up to a
-// dozen messages, some twice, some in groups, some under one key, beside wake-ups with bounds,
-// sweeps, others, a reader, clocks that are apart, time that passes, tables that are set back, and
-// up to six faults.
+// shuffledKeyed draws up to a dozen messages of a keyed queue, and all that may go on beside them.
 func shuffledKeyed(seed uint64) sim.Scenario {
 	made := crowds{}
 	s := sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
@@ -114,10 +111,8 @@ func (c call) clashes(k request) bool {
 	})
 }
 
-// shuffledArrivals is the scenario of a seed in arrival order: up to four producers that append up
-// to a dozen arrivals, some twice, some in groups, some of several messages, some under the same id
-// with another payload, in one of three beside batches that say their seqs, beside others, a
-// reader, time that passes, and up to six faults.
+// shuffledArrivals draws up to a dozen appends in arrival order, in one of three beside batches that
+// say their seqs.
 func shuffledArrivals(seed uint64) sim.Scenario {
 	made := crowds{}
 	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {

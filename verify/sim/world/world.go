@@ -234,8 +234,8 @@ func KeepUndelivered(s *cursor.Sorter, queue string, after int64) error {
 	}
 }
 
-// Whole checks that a batch has each seq of its range once, in order: as a message, or skipped. right
-// is asked of each message, and with nil of what was skipped.
+// Whole checks that a batch has each seq of its range once, in order: as a message, or skipped.
+// right is asked of each message, and with nil of what was skipped.
 func Whole(b cursor.Batch, right func(seq int64, message *cursor.Message) bool) error {
 	messages, skipped := b.Messages, b.Skipped
 	for seq := b.From + 1; seq <= b.To; seq++ {

@@ -39,8 +39,8 @@ func (m *model) busy(name string, body func(*sim.Proc)) {
 	})
 }
 
-// insists does something in an actor that counts as waiting, once it is ready, until it comes to its
-// end; with no label, at once.
+// insists does something in an actor that counts as waiting, once it is ready, until it comes to
+// its end; with no label, at once.
 func (m *model) insists(name, label string, ready func() bool, do func(*sim.Proc) error) {
 	m.busy(name, func(p *sim.Proc) {
 		if label == "" || p.Choose(sim.Labelf("%s", label), ready, "") == 0 {

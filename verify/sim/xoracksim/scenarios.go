@@ -233,9 +233,7 @@ func large() []sim.Scenario {
 	}
 }
 
-// shuffled is the scenario of a seed: a random tree of at most 40 edges and 5 levels, created first
-// or last, whose handlers pass on before or after they say so, with chains nested in it, failures,
-// redelivered messages, time that passes, and up to six faults.
+// shuffled draws a tree of at most 40 edges and 5 levels, and all that may go on beside its work.
 func shuffled(seed uint64) sim.Scenario {
 	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
 		m := newModel(run)

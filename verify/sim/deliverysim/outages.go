@@ -158,7 +158,13 @@ func (m *model) bothQueues() {
 // failedBefore has it known that the other queue has failed for a while: the circuit opens with the
 // next one that does.
 func (m *model) failedBefore() {
-	m.tables.FailsSince(defaultConsumer, otherQueue, m.Now.Add(-time.Minute))
+	since := m.Now.Add(-time.Minute)
+	_, _, err := m.tables.Consumers.Requests(request.Inside{}).Learn(context.Background(),
+		request.Health{Consumer: defaultConsumer}, request.Health{
+			Consumer: defaultConsumer, By: "before", FailingSince: since,
+			Failing: []request.FailingQueue{{Queue: otherQueue, At: since}},
+		})
+	sim.Must(0, err)
 }
 
 // behind is a scenario of a bad message that comes in a batch with a good one before it, while the

@@ -131,7 +131,8 @@ func shuffled(seed uint64) sim.Scenario {
 	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
 		m := newModel(run, settings{
 			maxAttempts: []int{0, 0, 2, 3}[random.IntN(4)], looks: random.IntN(2) == 0,
-			cache: random.IntN(3) / 2, farApart: random.IntN(3) == 0, late: random.IntN(3) == 0, large: random.IntN(4) == 0,
+			cache: random.IntN(3) / 2, farApart: random.IntN(3) == 0,
+			late: random.IntN(3) == 0, large: random.IntN(4) == 0,
 			ttl: []time.Duration{time.Second, ttl, 24 * time.Hour}[random.IntN(3)],
 		})
 		actions := []action{once, once, once, refused, remembered, manual, invalidate, release}

@@ -111,8 +111,8 @@ func (c call) clashes(k request) bool {
 	})
 }
 
-// shuffledArrivals draws up to a dozen appends in arrival order, in one of three beside batches that
-// say their seqs.
+// shuffledArrivals draws up to a dozen appends in arrival order, in one of three beside batches
+// that say their seqs.
 func shuffledArrivals(seed uint64) sim.Scenario {
 	made := crowds{}
 	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {

@@ -260,7 +260,7 @@ func TestWhatIsOutOfBounds(t *testing.T) {
 	}
 	k.gets()
 	for field, options := range map[string]delivery.Options{
-		"lease":  {Lease: 29 * time.Second},
+		"lease":  {Lease: 30*time.Second - 1},
 		"grace":  {Grace: time.Hour + 1},
 		"margin": {Margin: time.Millisecond},
 	} {

@@ -13,7 +13,7 @@ var dedupMutants = []mutant{
 		"codec.go", "bytes.Clone(data)", "bytes.TrimSpace(data)"),
 	bug("codec's panic leaves the lease", by(dedupFolder, "TestEncodingThatPanics"),
 		"codec.go", "defer recovered(&err)\n\treturn json.Marshal(value)", "return json.Marshal(value)"),
-	bug("release leaves the owner its fence and token", dedupSuite.trace("ReleasedWhileItRuns"),
+	bug("release leaves the owner its fence and token", dedupSuite.in("released while it runs"),
 		"repair.go", "\t\tnext.Fence++\n\t\tnext.Token = d.options.NewToken()\n", ""),
 	bug("expired and claimed in one update", dedupSuite.in("expires"),
 		"table_writes.go", `.Missing(), ddb.`, `.Missing(), attrValidUntil.Le(ddb.Millis(c.Now)), ddb.`),

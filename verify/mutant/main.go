@@ -70,9 +70,6 @@ func (s suite) by(pattern string) test { return test{"verify/sim/" + s.name, pat
 // in walks one of the small scenarios, in which the bug shows.
 func (s suite) in(name string) test { return s.by("TestEverySmallSchedule/^" + name + "$") }
 
-// trace walks the traces whose names begin so.
-func (s suite) trace(name string) test { return s.by("TestTrace" + name) }
-
 // edit replaces a text that occurs exactly once in a file.
 type edit struct{ file, find, replace string }
 

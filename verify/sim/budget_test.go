@@ -20,10 +20,7 @@ func steps(budget int, keeps bool) sim.Scenario {
 				done = c.value
 			}
 			for ; done < 3; done++ {
-				if _, err := sim.Do(p, sim.Labelf("step"), true, func() (int, error) {
-					c.value = done + 1
-					return 0, nil
-				}); err != nil {
+				if write(p, func() { c.value = done + 1 }) != nil {
 					return
 				}
 			}
@@ -70,15 +67,15 @@ func TestTheLastRequestIsNotNone(t *testing.T) {
 		e := &ended{ways: ways}
 		r.Go("actor", func(p *sim.Proc) {
 			p.Invoke()
-			read := func(n int) error {
-				_, err := sim.Do(p, sim.Labelf("read %d", n), false, func() (int, error) { return n, nil })
-				return err
+			fails := func(n int) bool {
+				_, err := look(p, &n)
+				return err != nil
 			}
-			if read(1) == nil && read(2) == nil {
+			if !fails(1) && !fails(2) {
 				return
 			}
 			p.Forget()
-			e.dead = read(3) != nil
+			e.dead = fails(3)
 		})
 		return e
 	}}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -151,42 +152,40 @@ func (s Scenario) replay(choices []int, tracing bool) ([]int, []string, error) {
 // choices, and replaces single ones by the first.
 func (s Scenario) shrink(choices []int) []int {
 	steps := maxShrinkSteps
-	fails := func(candidate []int) ([]int, bool) {
-		if steps <= 0 {
-			return nil, false
-		}
-		made, _, err := s.replay(candidate, false)
-		steps -= len(made)
-		return made, err != nil && len(made) <= len(choices)
-	}
 	weight := func(c []int) int {
-		sum := 0
+		sum := len(c) * 1000
 		for _, n := range c {
 			sum += n
 		}
-		return len(c)*1000 + sum
+		return sum
+	}
+	improves := func(candidate []int) bool {
+		if steps <= 0 {
+			return false
+		}
+		made, _, err := s.replay(candidate, false)
+		steps -= len(made)
+		if err == nil || len(made) > len(choices) || weight(made) >= weight(choices) {
+			return false
+		}
+		choices = made
+		return true
 	}
 	for improved := true; improved; {
 		improved = false
 		for size := max(len(choices)/2, 1); size > 0; size /= 2 {
 			for at := 0; at+size <= len(choices); at++ {
-				candidate := append(append([]int(nil), choices[:at]...), choices[at+size:]...)
-				if made, ok := fails(candidate); ok && weight(made) < weight(choices) {
-					choices, improved = made, true
-				}
+				improved = improves(slices.Concat(choices[:at], choices[at+size:])) || improved
 			}
 		}
 		for at := 0; at < len(choices); at++ {
-			for lower := 0; lower < choices[at]; lower++ {
-				candidate := append([]int(nil), choices...)
+			for lower := range choices[at] {
+				candidate := slices.Clone(choices)
 				candidate[at] = lower
-				if made, ok := fails(candidate); ok && weight(made) < weight(choices) {
-					choices, improved = made, true
+				if improves(candidate) {
+					improved = true
 					break
 				}
-			}
-			if at >= len(choices) {
-				break
 			}
 		}
 	}

@@ -33,34 +33,24 @@ func (g *graph) cycle() []int {
 	if g == nil {
 		return nil
 	}
-	type place struct {
-		state Digest
-		next  int
-	}
-	// Along the path, a state is open; once all that follows it was looked at, done.
-	path, isOpen := []place{{state: g.root}}, map[Digest]bool{g.root: true}
-	for len(path) > 0 {
-		here := &path[len(path)-1]
-		ways := g.edges[here.state]
-		if here.next == len(ways) {
-			isOpen[here.state] = false
-			path = path[:len(path)-1]
-			continue
-		}
-		to := ways[here.next].to
-		here.next++
-		open, seen := isOpen[to]
-		switch {
-		case open:
-			var choices []int
-			for _, p := range path {
-				choices = append(choices, g.edges[p.state][p.next-1].choice)
+	// Along the path, a state is open; once all that follows it was looked at, not any more.
+	var path []int
+	isOpen := map[Digest]bool{}
+	var repeats func(at Digest) bool
+	repeats = func(at Digest) bool {
+		isOpen[at] = true
+		for _, e := range g.edges[at] {
+			path = append(path, e.choice)
+			if open, seen := isOpen[e.to]; open || !seen && repeats(e.to) {
+				return true
 			}
-			return choices
-		case !seen:
-			isOpen[to] = true
-			path = append(path, place{state: to})
+			path = path[:len(path)-1]
 		}
+		isOpen[at] = false
+		return false
 	}
-	return nil
+	if !repeats(g.root) {
+		return nil
+	}
+	return path
 }

@@ -127,7 +127,6 @@ func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, 
 	if p == nil {
 		return request()
 	}
-	var zero T
 	ways := readWays
 	switch {
 	case write && p.run.network:
@@ -135,67 +134,57 @@ func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, 
 	case write:
 		ways = writeWays
 	}
-	for {
-		if !p.spend() {
-			return zero, ErrDead
-		}
-		chosen, alive := p.reach(point{label: label, ways: ways})
-		if !alive {
-			return zero, ErrDead
-		}
-		switch chosen {
-		case wayFailedBefore:
-			p.saw("failed")
-			return zero, ErrFault
-		case wayLost:
-			_, _ = request()
-			p.saw("lost")
-			continue // the SDK repeats the very same request
-		case wayFailedAfter:
-			_, _ = request()
-			p.saw("failed")
-			return zero, ErrFault
-		case wayLate:
-			// What an actor was answered until here makes the request what it is.
-			p.run.late = append(p.run.late, stray{label, p.name, p.seen, func() { _, _ = request() }})
-		}
-		answer, err := request()
-		p.saw(answer, err)
-		return answer, err
-	}
+	return ask(p, point{label: label, ways: ways}, request)
 }
 
 // Read is a request that changes nothing and need not be strong: beside what stands there when it
 // is answered, each of the older states may be answered. Nil says that there are none.
 func Read[T any](p *Proc, label Label, request func() (T, error),
 	older func() []func() (T, error)) (T, error) {
-	if p == nil {
-		return request()
+	if p == nil || older == nil {
+		return Do(p, label, false, request)
 	}
-	var zero T
-	if !p.spend() {
-		return zero, ErrDead
-	}
-	at, stale := point{label: label, ways: readWays}, []func() (T, error)(nil)
-	if older != nil {
-		at.now = func() []way {
-			stale = older()
-			return staleWays[:len(readWays)+len(stale)]
+	var stale []func() (T, error)
+	return ask(p, point{label: label, ways: readWays, now: func() []way {
+		stale = older()
+		return staleWays[:len(readWays)+len(stale)]
+	}}, func() (T, error) {
+		if p.choice >= len(readWays) {
+			return stale[p.choice-len(readWays)]()
 		}
+		return request()
+	})
+}
+
+func ask[T any](p *Proc, at point, request func() (T, error)) (answer T, err error) {
+	for {
+		if !p.spend() {
+			return answer, ErrDead
+		}
+		chosen, alive := p.reach(at)
+		switch {
+		case !alive:
+			return answer, ErrDead
+		case chosen == wayFailedBefore:
+			p.saw("failed")
+			return answer, ErrFault
+		case at.now != nil: // a read, and no way of a write
+		case chosen == wayLost:
+			_, _ = request()
+			p.saw("lost")
+			continue // the SDK repeats the very same request
+		case chosen == wayFailedAfter:
+			_, _ = request()
+			p.saw("failed")
+			return answer, ErrFault
+		case chosen == wayLate:
+			// What an actor was answered until here makes the request what it is.
+			p.run.late = append(p.run.late, stray{at.label, p.name, p.seen, func() { _, _ = request() }})
+		}
+		answer, err = request()
+		p.saw(answer, err)
+		return answer, err
 	}
-	chosen, alive := p.reach(at)
-	switch {
-	case !alive:
-		return zero, ErrDead
-	case chosen == wayFailedBefore:
-		p.saw("failed")
-		return zero, ErrFault
-	case chosen >= len(readWays):
-		request = stale[chosen-len(readWays)]
-	}
-	answer, err := request()
-	p.saw(answer, err)
-	return answer, err
 }
 
 // Choose is a point at which one of several things happens: names[0] without a fault, the others as
@@ -218,22 +207,7 @@ func (p *Proc) Choose(label Label, ready func() bool, names ...string) int {
 
 // saw notes what the actor was answered.
 func (p *Proc) saw(answers ...any) {
-	for _, answer := range answers {
-		switch answer := answer.(type) {
-		case Hasher:
-			answer.Hash(&p.seen)
-		case string:
-			p.seen.Text(answer)
-		case bool:
-			p.seen.Bool(answer)
-		case int:
-			p.seen.Int(int64(answer))
-		case nil:
-			p.seen.Int(0)
-		default:
-			p.seen.Text(fmt.Sprint(answer))
-		}
-	}
+	Feed(&p.seen, answers...)
 	if p.run.tracing {
 		p.run.trace = append(p.run.trace, fmt.Sprintf("    %s got %v", p.name, answers))
 	}

@@ -22,8 +22,10 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/digest"
 )
@@ -34,6 +36,32 @@ type Digest = digest.Digest
 // Hasher is an answer that feeds itself to a Digest: all of it that an actor can act on, and no
 // more.
 type Hasher interface{ Hash(*Digest) }
+
+// Feed feeds values to a Digest, each by its kind; a time is fed in milliseconds.
+func Feed(d *Digest, values ...any) {
+	for _, value := range values {
+		switch value := value.(type) {
+		case Hasher:
+			value.Hash(d)
+		case Digest:
+			d.Digest(value)
+		case string:
+			d.Text(value)
+		case bool:
+			d.Bool(value)
+		case int:
+			d.Int(int64(value))
+		case int64:
+			d.Int(value)
+		case time.Time:
+			d.Int(value.UnixMilli())
+		case nil:
+			d.Int(0)
+		default:
+			d.Text(fmt.Sprint(value))
+		}
+	}
+}
 
 // Scenario is one set of actors on fresh stores.
 type Scenario struct {
@@ -57,6 +85,33 @@ func Cast[M Model](name string, faults int, set func(*Run) M, actors ...func(M))
 		}
 		return m
 	}}
+}
+
+// Shuffled is the scenario of a seed: what it draws, with up to six faults.
+func Shuffled(seed uint64, set func(*Run, *rand.Rand) Model) Scenario {
+	return Scenario{
+		Name: fmt.Sprint("shuffled ", seed), Faults: int(seed % 7), New: func(run *Run) Model {
+			return set(run, rand.New(rand.NewPCG(seed, 1)))
+		},
+	}
+}
+
+// Suite is the scenarios of a package.
+type Suite struct {
+	Name string
+	// Small are walked whole in seconds, Large in minutes.
+	Small, Large []Scenario
+	// Random is the scenario of a seed.
+	Random func(seed uint64) Scenario
+}
+
+// Must is what nothing keeps from being: options that a scenario has in their bounds, and what is
+// done where no [Proc] is, so that nothing goes wrong. Where it is not, the suite is wrong.
+func Must[T any](made T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return made
 }
 
 // Model is what a Scenario knows of its stores.
@@ -234,7 +289,6 @@ func (r *Run) take(o option) error {
 	return r.model.Check()
 }
 
-// close ends all actors.
 func (r *Run) close() {
 	for _, p := range r.procs {
 		p.dead = true

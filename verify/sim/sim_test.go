@@ -30,21 +30,23 @@ func (c *counter) Snapshot(d *sim.Digest) {
 	d.Int(int64(c.done))
 }
 
-// racy has two actors that read, add one and write: an update can get lost.
-func racy(faults int) sim.Scenario {
-	return sim.Scenario{Name: "racy", Faults: faults, New: func(r *sim.Run) sim.Model {
-		c := &counter{}
+// look and write are requests of an actor.
+func look(p *sim.Proc, value *int) (int, error) {
+	return sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return *value, nil })
+}
+
+func write(p *sim.Proc, does func()) error {
+	_, err := sim.Do(p, sim.Labelf("write"), true, func() (bool, error) { does(); return true, nil })
+	return err
+}
+
+// both has two actors that do the same with a counter.
+func both(name string, faults int, strict bool, body func(*sim.Proc, *counter) error) sim.Scenario {
+	return sim.Scenario{Name: name, Faults: faults, New: func(r *sim.Run) sim.Model {
+		c := &counter{strict: strict}
 		for i := range 2 {
 			r.Go(fmt.Sprint("actor ", i), func(p *sim.Proc) {
-				value, err := sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return c.value, nil })
-				if err != nil {
-					return
-				}
-				_, err = sim.Do(p, sim.Labelf("write"), true, func() (int, error) {
-					c.value = value + 1
-					return 0, nil
-				})
-				if err == nil {
+				if body(p, c) == nil {
 					c.done++
 				}
 			})
@@ -53,22 +55,22 @@ func racy(faults int) sim.Scenario {
 	}}
 }
 
+// racy has two actors that read, add one and write: an update can get lost.
+func racy(faults int) sim.Scenario {
+	return both("racy", faults, false, func(p *sim.Proc, c *counter) error {
+		value, err := look(p, &c.value)
+		if err != nil {
+			return err
+		}
+		return write(p, func() { c.value = value + 1 })
+	})
+}
+
 // atomic has two actors that add one in one request.
 func atomic(faults int, strict bool) sim.Scenario {
-	return sim.Scenario{Name: "atomic", Faults: faults, New: func(r *sim.Run) sim.Model {
-		c := &counter{strict: strict}
-		for i := range 2 {
-			r.Go(fmt.Sprint("actor ", i), func(p *sim.Proc) {
-				if _, err := sim.Do(p, sim.Labelf("add"), true, func() (int, error) {
-					c.value++
-					return c.value, nil
-				}); err == nil {
-					c.done++
-				}
-			})
-		}
-		return c
-	}}
+	return both("atomic", faults, strict, func(p *sim.Proc, c *counter) error {
+		return write(p, func() { c.value++ })
+	})
 }
 
 func TestExploreFindsALostUpdate(t *testing.T) {
@@ -125,9 +127,7 @@ func TestDaemonIsFollowedByAnother(t *testing.T) {
 		r.Daemon("daemon", func(p *sim.Proc) {
 			started++
 			starts[started] = true
-			if _, err := sim.Do(p, sim.Labelf("write"), true, func() (int, error) {
-				return 0, nil
-			}); errors.Is(err, sim.ErrDead) && p.Dead() {
+			if err := write(p, func() {}); errors.Is(err, sim.ErrDead) && p.Dead() {
 				deaths++
 			}
 		})
@@ -147,7 +147,7 @@ func TestChooseWaits(t *testing.T) {
 			}
 		})
 		r.Go("opener", func(p *sim.Proc) {
-			_, _ = sim.Do(p, sim.Labelf("open"), true, func() (int, error) { open = true; return 0, nil })
+			_ = write(p, func() { open = true })
 		})
 		return nothing{}
 	}}
@@ -159,7 +159,7 @@ func TestEndlessRunIsAFailure(t *testing.T) {
 	scenario := sim.Scenario{Name: "endless", New: func(r *sim.Run) sim.Model {
 		r.Go("actor", func(p *sim.Proc) {
 			for !p.Dead() {
-				_, _ = sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return 0, nil })
+				_, _ = look(p, new(int))
 			}
 		})
 		return nothing{}
@@ -179,15 +179,12 @@ func TestStatesThatAreUnlike(t *testing.T) {
 					p.Knows().Int(int64(seen))
 				}
 				p.Choose(sim.Labelf("wait"), nil, "")
-				_, _ = sim.Do(p, sim.Labelf("write"), true, func() (int, error) {
-					c.done = seen
-					return 0, nil
-				})
+				_ = write(p, func() { c.done = seen })
 			})
 			for _, name := range []string{"writer", "another", "a third"} {
 				r.Go(name, func(p *sim.Proc) {
 					for range 2 {
-						_, _ = sim.Do(p, sim.Labelf("add"), true, func() (int, error) { c.value++; return 0, nil })
+						_ = write(p, func() { c.value++ })
 					}
 				})
 			}

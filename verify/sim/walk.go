@@ -20,7 +20,6 @@ type walk struct {
 	unlike  []string
 }
 
-// state is a state of a scenario.
 type state struct {
 	key Digest
 	// from is the state from which it was found, by its choice; nil for that in which all begins.

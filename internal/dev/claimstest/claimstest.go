@@ -98,14 +98,38 @@ func (b *bench) claim(id string, n int) delivery.Answer {
 	return b.is("claim", delivery.OK)(b.Claims.Claim(b.Context(), request(id, n)))
 }
 
-func (b *bench) prepare(a delivery.Answer) {
-	b.Helper()
-	b.is("prepare", delivery.OK)(b.Claims.Prepare(b.Context(), a.Held()))
+// call is what is done with a claim by its token; it is settled as an outcome.
+func (b *bench) call(what string, h delivery.Held) (delivery.Answer, error) {
+	switch ctx := b.Context(); what {
+	case "prepare":
+		return b.Claims.Prepare(ctx, h)
+	case "extend":
+		return b.Claims.Extend(ctx, h, 0)
+	case "commit":
+		return b.Claims.Commit(ctx, h)
+	case "abort":
+		return b.Claims.Abort(ctx, h, "no such account")
+	default:
+		return b.Claims.Settle(ctx, h, delivery.TokenOutcome(what), "silent")
+	}
 }
 
-func (b *bench) commit(a delivery.Answer) {
+// every are the calls by a token, but a settlement as committed.
+var every = []string{"prepare", "extend", "commit", "abort", delivery.Aborted}
+
+// calls checks the answers to calls by a token.
+func (b *bench) calls(h delivery.Held, want delivery.Outcome, reason string, calls ...string) {
 	b.Helper()
-	b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held()))
+	for _, what := range calls {
+		b.is(what, want, reason)(b.call(what, h))
+	}
+}
+
+// done makes calls by a token that are answered OK.
+func (b *bench) done(a delivery.Answer, calls ...string) delivery.Answer {
+	b.Helper()
+	b.calls(a.Held(), delivery.OK, "", calls...)
+	return a
 }
 
 // has checks a batch's range and messages.
@@ -119,6 +143,12 @@ func (b *bench) has(a delivery.Answer, from, to int64) {
 	check.Need(b, ok, "%+v; want the messages %d to %d", a, from+1, to)
 }
 
+// another checks the answer to a claim by another request.
+func (b *bench) another(want delivery.Outcome, reason string) delivery.Answer {
+	b.Helper()
+	return b.is("claim by another", want, reason)(b.Claims.Claim(b.Context(), request("other", 1)))
+}
+
 func testWhole(b *bench) {
 	b.Put(5)
 	first := b.claim("r1", 2)
@@ -126,31 +156,23 @@ func testWhole(b *bench) {
 	if first.Token != (delivery.Token{N: 1, Req: "r1"}) || first.Attempt != 1 || first.Until.IsZero() {
 		b.Errorf("token %v, attempt %d, until %v", first.Token, first.Attempt, first.Until)
 	}
-	for range 2 {
-		b.prepare(first)
-	}
-	for range 2 {
-		b.commit(first)
-	}
+	b.done(first, "prepare", "prepare", "commit", "commit")
 	second := b.claim("r2", 100)
 	b.has(second, 2, 5)
 	check.That(b, second.Committed == 1, "the last that is committed is %d, want 1", second.Committed)
-	b.prepare(second)
-	b.commit(second)
-	b.commit(first)
-	b.is("prepare after the end", delivery.Committed)(b.Claims.Prepare(b.Context(), first.Held()))
-	b.is("abort after the end", delivery.Committed)(b.Claims.Abort(b.Context(), first.Held(), "late"))
+	b.done(second, "prepare", "commit")
+	b.done(first, "commit")
+	b.calls(first.Held(), delivery.Committed, "", "prepare", "abort")
 }
 
 func testList(b *bench) {
 	b.Put(3)
+	r := request("", 2)
 	for range 2 { // it claims nothing
-		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(),
-			delivery.Request{Queue: "q", Consumer: "c", MaxMessages: 2})), 0, 2)
+		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(), r)), 0, 2)
 	}
 	b.has(b.claim("r1", 3), 0, 3)
-	b.is("list while a claim is in flight",
-		delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
+	b.is("list while a claim is in flight", delivery.Busy)(b.Claims.List(b.Context(), r))
 }
 
 func testListed(b *bench) {
@@ -176,12 +198,9 @@ func testNotHead(b *bench) {
 
 func testNothing(b *bench) {
 	b.Put(1)
-	a := b.claim("r1", 1)
-	b.prepare(a)
-	b.commit(a)
-	b.is("claim", delivery.Empty)(b.Claims.Claim(b.Context(), request("r2", 1)))
-	b.is("list",
-		delivery.Empty)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
+	b.done(b.claim("r1", 1), "prepare", "commit")
+	b.another(delivery.Empty, "")
+	b.is("list", delivery.Empty)(b.Claims.List(b.Context(), request("", 0)))
 }
 
 func testBounds(b *bench) {
@@ -198,10 +217,10 @@ func testSameRequest(b *bench) {
 	again := b.claim("r1", 9)
 	b.has(again, 0, 2)
 	check.That(b, again.Held() == first.Held(), "token %v, and again %v", first.Token, again.Token)
-	b.prepare(first)
+	b.done(first, "prepare")
 	b.is("claim again after its prepare", delivery.InDoubt,
 		delivery.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
-	b.commit(first)
+	b.done(first, "commit")
 	b.is("claim again after its end",
 		delivery.Committed)(b.Claims.Claim(b.Context(), request("r1", 2)))
 }
@@ -211,9 +230,9 @@ func testBusy(b *bench) {
 	a := b.claim("r1", 1)
 	for _, prepared := range []bool{false, true} {
 		if prepared {
-			b.prepare(a)
+			b.done(a, "prepare")
 		}
-		busy := b.is("claim by another", delivery.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
+		busy := b.another(delivery.Busy, "")
 		check.That(b, busy.Until.Equal(a.Until), "busy until %v, want %v", busy.Until, a.Until)
 		check.That(b, busy.Token == (delivery.Token{}) && busy.From == 0 && busy.To == 0,
 			"%+v; want nothing of the other claim but its end", busy)
@@ -228,19 +247,9 @@ func testCancelled(b *bench) {
 	b.has(taken, 0, 2) // once more as it was
 	check.That(b, taken.Attempt == 2, "attempt %d, want 2", taken.Attempt)
 	for range 2 {
-		b.is("prepare of the old one", delivery.Lost,
-			delivery.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
-		b.is("commit of the old one", delivery.Lost,
-			delivery.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
-		b.is("abort of the old one", delivery.Lost,
-			delivery.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
-		b.is("settling the old one", delivery.Lost,
-			delivery.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), delivery.Aborted, "late"))
-		b.is("extending the old one", delivery.Lost,
-			delivery.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
+		b.calls(old.Held(), delivery.Lost, delivery.Cancelled, every...)
 	}
-	b.prepare(taken)
-	b.commit(taken)
+	b.done(taken, "prepare", "commit")
 }
 
 func testExtended(b *bench) {
@@ -254,28 +263,21 @@ func testExtended(b *bench) {
 		}
 	}
 	b.Pass(time.Minute)
-	b.is("claim by another", delivery.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
-	b.prepare(a)
-	b.is("extend after the prepare", delivery.OK)(b.Claims.Extend(b.Context(), a.Held(), 0))
+	b.another(delivery.Busy, "")
+	b.done(a, "prepare", "extend")
 }
 
 func testAborted(b *bench) {
 	b.Put(2)
-	a := b.claim("r1", 2)
-	for range 2 {
-		b.is("abort", delivery.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
-	}
-	wait := b.is("claim", delivery.Wait, "FAILED")(b.Claims.Claim(b.Context(), request("r2", 2)))
+	a := b.done(b.claim("r1", 2), "abort", "abort")
+	wait := b.another(delivery.Wait, "FAILED")
 	check.That(b, wait.Detail == "no such account" && !wait.Until.IsZero(),
 		"%+v; want why, and until when", wait)
 	b.Pass(2 * time.Second)
 	again := b.claim("r3", 2)
 	b.has(again, 0, 2)
-	b.is("prepare of the aborted one", delivery.Lost,
-		delivery.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
-	b.is("commit of the aborted one", delivery.Lost,
-		delivery.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
-	b.is("abort again", delivery.OK)(b.Claims.Abort(b.Context(), again.Held(), "no such account"))
+	b.calls(a.Held(), delivery.Lost, delivery.Aborted, "prepare", "commit")
+	b.done(again, "abort")
 	b.Pass(11 * time.Second)
 	b.has(b.claim("r4", 2), 0, 1)
 }
@@ -283,38 +285,33 @@ func testAborted(b *bench) {
 func testBlocked(b *bench) {
 	b.Put(2)
 	for i := range b.Attempts + 2 { // the first two have 2 with it
-		a := b.claim(fmt.Sprint("r", i), 2)
-		b.is("abort", delivery.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
+		b.done(b.claim(fmt.Sprint("r", i), 2), "abort")
 		b.Pass(10 * time.Minute)
 	}
-	stuck := b.is("claim", delivery.Blocked)(b.Claims.Claim(b.Context(), request("r9", 2)))
+	stuck := b.another(delivery.Blocked, "")
 	check.That(b, stuck.From == 0 && stuck.To == 1 && stuck.Detail == "no such account",
 		"%+v; want that 1 blocks, and why", stuck)
 }
 
 func testInDoubt(b *bench) {
-	for i, outcome := range []delivery.TokenOutcome{delivery.Committed, delivery.Aborted} {
+	for i, c := range []struct {
+		outcome, other string
+		answered       delivery.Outcome
+		reason         string
+	}{
+		{delivery.Committed, delivery.Aborted, delivery.Committed, ""},
+		{delivery.Aborted, delivery.Committed, delivery.Lost, delivery.Aborted},
+	} {
 		b.Put(1)
-		a := b.claim(fmt.Sprint("r", i), 1)
-		b.prepare(a)
-		b.is("a bare abort", delivery.InDoubt,
-			delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+		a := b.done(b.claim(fmt.Sprint("r", i), 1), "prepare")
+		b.calls(a.Held(), delivery.InDoubt, delivery.Prepared, "abort")
 		b.Pass(time.Minute + time.Second)
-		doubt := b.is("claim", delivery.InDoubt,
-			delivery.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
+		doubt := b.another(delivery.InDoubt, delivery.InDoubt)
 		check.That(b, doubt.Held() == a.Held() && doubt.From == a.From && doubt.To == a.To &&
 			len(doubt.Messages) <= 0,
 			"%+v; want the claim of %v", doubt, a.Token)
-		for range 2 {
-			b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
-		}
-		other, answered, reason := delivery.TokenOutcome(delivery.Aborted),
-			delivery.Outcome(delivery.Committed), ""
-		if outcome == delivery.Aborted {
-			other, answered, reason = delivery.Committed, delivery.Lost, delivery.Aborted
-		}
-		b.is("settle otherwise", answered,
-			reason)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
+		b.done(a, c.outcome, c.outcome)
+		b.calls(a.Held(), c.answered, c.reason, c.other)
 		b.Pass(time.Minute)
 	}
 	b.has(b.claim("again", 1), 1, 2)
@@ -323,52 +320,33 @@ func testInDoubt(b *bench) {
 func testWrongOrder(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("commit before the prepare", delivery.Busy, "STARTED")(b.Claims.Commit(b.Context(), a.Held()))
-	b.is("settle as committed before it", delivery.Busy,
-		"STARTED")(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, ""))
-	b.prepare(a)
-	b.commit(a)
+	b.calls(a.Held(), delivery.Busy, "STARTED", "commit", delivery.Committed)
+	b.done(a, "prepare", "commit")
 }
 
 func testOtherTokens(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
-	for _, token := range []delivery.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"},
+	h := a.Held()
+	for _, h.Token = range []delivery.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"},
 		{N: 9, Req: "r9"}} {
-		h := delivery.Held{Queue: "q", Consumer: "c", Token: token}
-		b.is("prepare", delivery.Lost, "FOREIGN")(b.Claims.Prepare(b.Context(), h))
-		b.is("extend", delivery.Lost, "FOREIGN")(b.Claims.Extend(b.Context(), h, 0))
-		b.is("commit", delivery.Lost, "FOREIGN")(b.Claims.Commit(b.Context(), h))
-		b.is("abort", delivery.Lost, "FOREIGN")(b.Claims.Abort(b.Context(), h, "why"))
-		b.is("settle", delivery.Lost, "FOREIGN")(b.Claims.Settle(b.Context(), h, delivery.Aborted, "why"))
+		b.calls(h, delivery.Lost, "FOREIGN", every...)
 	}
-	b.prepare(a)
-	b.commit(a)
-	forged := delivery.Held{Queue: "q", Consumer: "c",
-		Token: delivery.Token{N: a.Token.N, Req: "forged"}}
-	b.is("prepare under an ended number", delivery.Lost,
-		"FOREIGN")(b.Claims.Prepare(b.Context(), forged))
-	b.is("commit under an ended number", delivery.Lost,
-		"FOREIGN")(b.Claims.Commit(b.Context(), forged))
-	b.is("settle under an ended number", delivery.Lost,
-		"FOREIGN")(b.Claims.Settle(b.Context(), forged, delivery.Aborted, "why"))
+	b.done(a, "prepare", "commit")
+	h.Token = delivery.Token{N: a.Token.N, Req: "forged"} // an ended number
+	b.calls(h, delivery.Lost, "FOREIGN", "prepare", "commit", delivery.Aborted)
 }
 
 func testForgotten(b *bench) {
 	b.Put(6)
 	var first delivery.Answer
 	for i := range 6 {
-		a := b.claim(fmt.Sprint("r", i), 1)
+		a := b.done(b.claim(fmt.Sprint("r", i), 1), "prepare", "commit")
 		if i == 0 {
 			first = a
 		}
-		b.prepare(a)
-		b.commit(a)
 	}
-	b.is("prepare", delivery.Lost, "FORGOTTEN")(b.Claims.Prepare(b.Context(), first.Held()))
-	b.is("commit", delivery.Lost, "FORGOTTEN")(b.Claims.Commit(b.Context(), first.Held()))
-	b.is("settle", delivery.Lost,
-		"FORGOTTEN")(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
+	b.calls(first.Held(), delivery.Lost, "FORGOTTEN", "prepare", "commit", delivery.Aborted)
 }
 
 func (b *bench) refused(field string, err error) {
@@ -423,16 +401,8 @@ func testNotThere(b *bench) {
 		check.Err(b.Claims.List(b.Context(), delivery.Request{Queue: "other", Consumer: "c"})),
 		delivery.ErrNoConsumer)
 	h := delivery.Held{Queue: "q", Consumer: "other", Token: delivery.Token{N: 1, Req: "r"}}
-	for what, call := range map[string]func() (delivery.Answer, error){
-		"prepare": func() (delivery.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
-		"extend":  func() (delivery.Answer, error) { return b.Claims.Extend(b.Context(), h, 0) },
-		"commit":  func() (delivery.Answer, error) { return b.Claims.Commit(b.Context(), h) },
-		"abort":   func() (delivery.Answer, error) { return b.Claims.Abort(b.Context(), h, "why") },
-		"settle": func() (delivery.Answer, error) {
-			return b.Claims.Settle(b.Context(), h, delivery.Aborted, "why")
-		},
-	} {
-		check.Fails(b, check.Err(call()), delivery.ErrNoConsumer, what)
+	for _, what := range every {
+		check.Fails(b, check.Err(b.call(what, h)), delivery.ErrNoConsumer, what)
 	}
 }
 

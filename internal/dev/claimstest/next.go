@@ -8,10 +8,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-func (b *bench) goOn(a delivery.Answer, r delivery.Request,
-	commit, claim delivery.Outcome) delivery.Answer {
+func (b *bench) goOn(a delivery.Answer, r delivery.Request, commit, claim delivery.Outcome,
+	replies ...delivery.Reply) delivery.Answer {
 	b.Helper()
-	done, next := check.Get2(b.Claims.CommitAndClaim(b.Context(), a.Held(), r))
+	done, next := check.Get2(b.Claims.CommitAndClaim(b.Context(), a.Held(), r, replies...))
+	check.That(b, commit != delivery.Busy || done.Reason == "STARTED", "%+v", done)
 	check.Need(b, done.Outcome == commit && next.Outcome == claim,
 		"commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome,
 		commit, claim, done, next)
@@ -20,8 +21,7 @@ func (b *bench) goOn(a delivery.Answer, r delivery.Request,
 
 func testCommitAndClaim(b *bench) {
 	b.Put(5)
-	first := b.claim("r1", 2)
-	b.prepare(first)
+	first := b.done(b.claim("r1", 2), "prepare")
 	second := b.goOn(first, request("r2", 2), delivery.OK, delivery.OK)
 	b.has(second, 2, 4)
 	check.That(b, second.Token == (delivery.Token{N: 2, Req: "r2"}) && second.Attempt == 1 &&
@@ -30,15 +30,14 @@ func testCommitAndClaim(b *bench) {
 	b.Put(1)
 	again := b.goOn(first, request("r2", 9), delivery.OK, delivery.OK)
 	b.has(again, 2, 4)
-	b.is("commit of the first", delivery.OK)(b.Claims.Commit(b.Context(), first.Held()))
-	b.has(b.is("claim under the same request",
-		delivery.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
-	b.prepare(second)
+	b.done(first, "commit")
+	b.has(b.claim("r2", 2), 2, 4)
+	b.done(second, "prepare")
 	b.goOn(first, request("r2", 9), delivery.OK, delivery.InDoubt)
 	third := b.goOn(second, request("r3", 9), delivery.OK, delivery.OK)
 	b.has(third, 4, 6)
 	// One that is in doubt is as good.
-	b.prepare(third)
+	b.done(third, "prepare")
 	b.Put(1)
 	b.Pass(time.Minute + time.Second)
 	b.has(b.goOn(third, request("r4", 9), delivery.OK, delivery.OK), 6, 7)
@@ -46,8 +45,7 @@ func testCommitAndClaim(b *bench) {
 
 func testCommitAndNothing(b *bench) {
 	b.Put(1)
-	first := b.claim("r1", 2)
-	b.prepare(first)
+	first := b.done(b.claim("r1", 2), "prepare")
 	for range 2 {
 		b.goOn(first, request("r2", 2), delivery.OK, "")
 	}

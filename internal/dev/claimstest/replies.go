@@ -38,13 +38,19 @@ func at(seq int64, r delivery.Reply) delivery.Reply {
 	return r
 }
 
+// commit checks a commit with replies.
+func (b *bench) commit(a delivery.Answer, want delivery.Outcome, reason string,
+	replies ...delivery.Reply) {
+	b.Helper()
+	b.is("commit", want, reason)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+}
+
 // testReplies: they are stored by the commit, once however often it is repeated, and those of each
 // claim behind those of the one before.
 func testReplies(b *bench) {
 	b.Put(2)
 	for i, id := range []string{"r1", "r2"} {
-		a := b.claim(id, 1)
-		b.prepare(a)
+		a := b.done(b.claim(id, 1), "prepare")
 		replies := slices.Concat(to("x", fmt.Sprint(i, "a")), to("y", fmt.Sprint(i, "b")),
 			to("x", fmt.Sprint(i, "c")))
 		replies[0].ID, replies[0].ContentType, replies[0].Attributes = "named"+id, "text/plain",
@@ -52,7 +58,7 @@ func testReplies(b *bench) {
 		replies[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 			State: "a=1"}
 		for range 2 {
-			b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+			b.commit(a, delivery.OK, "", replies...)
 		}
 		b.is("settle",
 			delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "", replies...))
@@ -69,42 +75,31 @@ func testReplies(b *bench) {
 // testRepliesAndNext: a commit that claims sends them as well.
 func testRepliesAndNext(b *bench) {
 	b.Put(2)
-	a := b.claim("r1", 1)
-	b.prepare(a)
+	a := b.done(b.claim("r1", 1), "prepare")
+	var next delivery.Answer
 	for range 2 {
-		done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), request("r2", 1),
-			to("x", "1")...)
-		b.is("commit", delivery.OK)(done, err)
+		next = b.goOn(a, request("r2", 1), delivery.OK, delivery.OK, to("x", "1")...)
 		b.has(next, 1, 2)
 		b.arrived("x", "1")
 	}
-	second := delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 2, Req: "r2"}}
-	done, next, err := b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	if b.is("commit", delivery.Busy, "STARTED")(done, err); next.Outcome != "" {
-		b.Errorf("claimed %+v", next)
-	}
-	b.is("prepare", delivery.OK)(b.Claims.Prepare(b.Context(), second))
-	done, next, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1),
-		at(200_000, to("n", "far")[0]))
-	if b.is("commit", delivery.Full)(done, err); next.Outcome != "" {
-		b.Errorf("claimed %+v", next)
-	}
-	done, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	b.is("commit", delivery.OK)(done, err)
+	third := request("r3", 1)
+	b.goOn(next, third, delivery.Busy, "", to("x", "2")...)
+	b.done(next, "prepare")
+	b.goOn(next, third, delivery.Full, "", at(200_000, to("n", "far")[0]))
+	b.goOn(next, third, delivery.OK, "", to("x", "2")...)
 	b.arrived("x", "1", "2")
-	_, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("", "2")...)
+	_, _, err := b.Claims.CommitAndClaim(b.Context(), next.Held(), third, to("", "2")...)
 	b.refused("replies[0].queue", err)
 }
 
 // testNumberedReplies: with seqs they go to a numbered queue.
 func testNumberedReplies(b *bench) {
 	b.Put(1)
-	a := b.claim("r1", 1)
-	b.prepare(a)
+	a := b.done(b.claim("r1", 1), "prepare")
 	two := to("n", "second", "first")
 	replies := []delivery.Reply{at(2, two[0]), at(1, two[1])}
 	for range 2 {
-		b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+		b.commit(a, delivery.OK, "", replies...)
 	}
 	b.arrived("n", "first", "second")
 }
@@ -113,17 +108,12 @@ func testNumberedReplies(b *bench) {
 func testRepliesOfNoCommit(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("not prepared", delivery.Busy,
-		"STARTED")(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.commit(a, delivery.Busy, "STARTED", to("x", "no")...)
 	b.Pass(2 * time.Minute)
 	second := b.claim("r2", 1)
-	b.is("cancelled", delivery.Lost,
-		delivery.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
-	b.prepare(second)
-	b.is("aborted by its marker",
-		delivery.OK)(b.Claims.Settle(b.Context(), second.Held(), delivery.Aborted, "why"))
-	b.is("aborted", delivery.Lost,
-		delivery.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
+	b.commit(a, delivery.Lost, delivery.Cancelled, to("x", "no")...)
+	b.done(second, "prepare", delivery.Aborted)
+	b.commit(second, delivery.Lost, delivery.Aborted, to("x", "no")...)
 	b.is("foreign", delivery.Lost,
 		"FOREIGN")(b.Claims.Settle(b.Context(),
 		delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 9, Req: "r"}},
@@ -134,8 +124,7 @@ func testRepliesOfNoCommit(b *bench) {
 // testRepliesInDoubt: the process that settles sends them.
 func testRepliesInDoubt(b *bench) {
 	b.Put(1)
-	a := b.claim("r1", 1)
-	b.prepare(a)
+	a := b.done(b.claim("r1", 1), "prepare")
 	b.Pass(2 * time.Minute)
 	for range 2 {
 		b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "silent",
@@ -147,16 +136,12 @@ func testRepliesInDoubt(b *bench) {
 // testRefusedReplies: what can never be stored stops nobody.
 func testRefusedReplies(b *bench) {
 	b.Put(2)
-	a := b.claim("r1", 1)
-	b.prepare(a)
-	b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(),
-		slices.Concat(to("x", "1"), []delivery.Reply{at(1, to("n", "n1")[0])})...))
-	second := b.claim("r2", 1)
-	b.prepare(second)
-	replies := slices.Concat(to("n", "without a seq"),
-		[]delivery.Reply{at(7, to("x", "with one")[0])}, to("y", "2"))
+	a := b.done(b.claim("r1", 1), "prepare")
+	b.commit(a, delivery.OK, "", to("x", "1")[0], at(1, to("n", "n1")[0]))
+	second := b.done(b.claim("r2", 1), "prepare")
 	for range 2 {
-		b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
+		b.commit(second, delivery.OK, "", to("n", "without a seq")[0], at(7, to("x", "with one")[0]),
+			to("y", "2")[0])
 	}
 	b.arrived("x", "1")
 	b.arrived("n", "n1")
@@ -166,19 +151,16 @@ func testRefusedReplies(b *bench) {
 // testNoRoom: a full queue holds the commit up, and nothing else is changed.
 func testNoRoom(b *bench) {
 	b.Put(1)
-	a := b.claim("r1", 1)
-	b.prepare(a)
-	far := at(200_000, to("n", "far")[0])
-	b.is("commit", delivery.Full)(b.Claims.Commit(b.Context(), a.Held(), far))
-	b.is("abort", delivery.InDoubt, delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+	a := b.done(b.claim("r1", 1), "prepare")
+	b.commit(a, delivery.Full, "", at(200_000, to("n", "far")[0]))
+	b.calls(a.Held(), delivery.InDoubt, delivery.Prepared, "abort")
 	b.arrived("n")
 }
 
 // testBadReplies: nothing is stored of replies that are out of their bounds.
 func testBadReplies(b *bench) {
 	b.Put(1)
-	a := b.claim("r1", 1)
-	b.prepare(a)
+	a := b.done(b.claim("r1", 1), "prepare")
 	var queues []delivery.Reply
 	for i := range 11 {
 		queues = append(queues, to(fmt.Sprint("x", i), "1")...)
@@ -202,7 +184,7 @@ func testBadReplies(b *bench) {
 		b.refused(c.field, err)
 	}
 	b.arrived("x0")
-	b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), to("x0", "1")...))
+	b.commit(a, delivery.OK, "", to("x0", "1")...)
 	b.arrived("x0", "1")
 }
 
@@ -220,14 +202,12 @@ func testWhileAPushIsSent(b *bench) {
 			}}, -1)
 	check.Need(b, pushed.Outcome == delivery.Full, "%+v; want replies that wait for room", pushed)
 	for range 2 { // under the lease, and after it
-		busy := b.is("claim", delivery.Busy)(b.Claims.Claim(b.Context(), request("r1", 1)))
+		busy := b.another(delivery.Busy, "")
 		if !busy.Until.IsZero() || busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {
 			b.Errorf("%+v; want nothing of the claim that is sent, and no time", busy)
 		}
-		b.is("list",
-			delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
-		b.is("prepare of what is sent", delivery.Committed)(b.Claims.Prepare(b.Context(), sent))
-		b.is("abort of what is sent", delivery.Committed)(b.Claims.Abort(b.Context(), sent, "why"))
+		b.is("list", delivery.Busy)(b.Claims.List(b.Context(), request("", 0)))
+		b.calls(sent, delivery.Committed, "", "prepare", "abort")
 		b.Pass(2 * time.Minute)
 	}
 	b.arrived("n")

@@ -203,12 +203,7 @@ func (c connection) Forget(_ context.Context, _, _ string, under int64) error {
 
 // Hash feeds it.
 func (d *Database) Hash(s *sim.Digest) {
-	s.Int(d.floor)
-	s.Int(int64(d.Epoch))
-	s.Int(int64(len(d.Effects)))
-	for _, e := range d.Effects {
-		s.Text(fmt.Sprint(e))
-	}
+	sim.Feed(s, d.floor, d.Epoch, fmt.Sprint(d.Effects))
 	var sum int64
 	for h, outcome := range d.markers {
 		var one sim.Digest

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -123,9 +124,9 @@ func (m *Model) View(p *sim.Proc) *delivery.Store {
 	}))
 }
 
-// isPoint reports whether requests of a name are points: not what only an operator asks.
-func isPoint(name string) bool {
-	switch name {
+// isPoint reports whether a request is a point: not what only an operator asks.
+func isPoint(r ddb.Request) bool {
+	switch r.Name() {
 	case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove",
 		"record operation", "health", "learn":
 		return false
@@ -266,6 +267,16 @@ func (m *Model) Sweeper(times int) {
 		d := m.Deliverer(p)
 		return func(int) { _ = m.Sweep(d) }
 	})
+}
+
+// ShuffledTime lets up to three times pass, and the sweep run up to twice.
+func (m *Model) ShuffledTime(random *rand.Rand) {
+	steps := make([]time.Duration, random.IntN(4))
+	for i := range steps {
+		steps[i] = []time.Duration{OverLease, Within + OverLease, 10 * time.Minute}[random.IntN(3)]
+	}
+	m.Ticks(steps...)
+	m.Sweeper(random.IntN(3))
 }
 
 // Finish runs the last sweeps and a consumer that is back. From here on nothing goes wrong, time

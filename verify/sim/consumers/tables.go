@@ -1,13 +1,10 @@
 package consumers
 
 import (
-	"context"
 	"strings"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/past"
-	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -58,14 +55,4 @@ func (t *Tables) Stale() {
 // On are the consumers as somebody sees them.
 func On(engine ddb.Engine) *delivery.Store {
 	return delivery.NewStore(engine, delivery.Names{}.Tables())
-}
-
-// FailsSince has it known, before a run, that a queue of a consumer fails since a time.
-func (t *Tables) FailsSince(consumer, queue string, at time.Time) {
-	next := request.Health{Consumer: consumer, By: "before",
-		Failing: []request.FailingQueue{{Queue: queue, At: at}}, FailingSince: at}
-	if _, made, err := t.Consumers.Requests(request.Inside{}).Learn(context.Background(),
-		request.Health{Consumer: consumer}, next); err != nil || !made {
-		panic(err) // unreachable: nothing goes wrong yet
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // put is one call of a producer: a group of seqs of one queue. The payload distinguishes different
@@ -130,7 +131,6 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 	return known
 }
 
-// tried notes that messages are given to a put.
 func (m *model) tried(messages []cursor.Message) {
 	for _, message := range messages {
 		m.attempts[message.Queue+string(message.Body)]++
@@ -240,7 +240,6 @@ func (m *model) left(p *sim.Proc, s *cursor.Sorter, r place) bool {
 		!p.Dead()
 }
 
-// sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {
 	m.Turns("sweep", times, nil, nil, func(p *sim.Proc) func(int) {
 		s, _ := m.sorter(p)
@@ -318,35 +317,31 @@ func (m *model) clock(times int, step time.Duration) {
 	}, slices.Repeat([]time.Duration{step}, times)...)
 }
 
-// expiry deletes what has expired, as TTL does, once after each of a number of ticks of the clock.
-// It waits until nothing is undelivered: what the sweep does for that is the keeper's part.
-func (m *model) expiry(times int, step time.Duration) {
+// expiry deletes what has expired, as TTL does, when the retention is over. It waits until nothing
+// is undelivered: what the sweep does for that is the keeper's part.
+func (m *model) expiry() {
+	m.keep = cursor.MinRetention
 	ready := func() bool { return m.Running == 0 && !m.undelivered() }
-	m.Turns("expiry", times, sim.Labelf("%v pass", step), ready, func(*sim.Proc) func(int) {
-		return func(int) {
-			m.Now, m.Changed = m.Now.Add(step), true
-			m.expire()
-		}
+	m.Step("expiry", sim.Labelf("%v pass", m.keep), ready, func() {
+		m.Now, m.Changed = m.Now.Add(m.keep), true
+		m.expire()
 	})
 }
 
-// keeper lets time pass, keeps what is undelivered as the sweep does in each period, and deletes
-// what has expired.
-func (m *model) keeper(periods int, period time.Duration) {
+// keeper lets time pass, keeps what is undelivered as the sweep does in each quarter of the
+// retention, and deletes what has expired.
+func (m *model) keeper() {
+	m.keep = cursor.MinRetention
 	m.Run.Go("keeper", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
-		for range 2 * periods {
-			if p.Choose(sim.Labelf("tick"), func() bool { return m.Running == 0 }, period.String()) < 0 {
+		for range 6 {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.Running == 0 }, "") < 0 {
 				return
 			}
-			m.Now, m.Changed = m.Now.Add(period), true
+			m.Now, m.Changed = m.Now.Add(m.keep/4), true
 			if c := m.cursor(defaultQueue); c.Exists() {
 				m.Running++
-				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(),
-					c.Queue, c.Position)
-				for err == nil && kept.More {
-					kept, err = s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue, kept.To)
-				}
+				err := world.KeepUndelivered(s, c.Queue, c.Position)
 				m.Running--
 				if err != nil {
 					return

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // change is a record of the cursors' stream: a write that changed a cursor. older is the zero
@@ -161,24 +162,14 @@ func (m *model) checkContent(b cursor.Batch) {
 		m.Run.Violation("%s %d..%d was delivered, and the position is %d",
 			b.Queue, b.From, b.To, position)
 	}
-	messages, skipped := b.Messages, b.Skipped
-	for seq := b.From + 1; seq <= b.To; seq++ {
+	if err := world.Whole(b, func(seq int64, got *cursor.Message) bool {
 		stored, ever := m.stored[place{b.Queue, seq}]
-		switch {
-		case ever && stored.Tombstone == "" && len(messages) > 0 && messages[0].Seq == seq &&
-			same(messages[0], stored):
-			messages = messages[1:]
-		case ever && stored.Tombstone != "" && len(skipped) > 0 && skipped[0] == seq:
-			skipped = skipped[1:]
-		default:
-			m.Run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted",
-				b.Queue, b.From, b.To, seq)
-			return
+		if got == nil {
+			return ever && stored.Tombstone != ""
 		}
-	}
-	if len(messages)+len(skipped) > 0 {
-		m.Run.Violation("%s %d..%d was delivered with %d messages and %d skipped seqs too many", b.Queue,
-			b.From, b.To, len(messages), len(skipped))
+		return ever && stored.Tombstone == "" && same(*got, stored)
+	}); err != nil {
+		m.Run.Violation("S4: %s %w", b.Queue, err)
 	}
 }
 
@@ -235,10 +226,8 @@ func (m *model) consumeRest(s *cursor.Sorter) error {
 func (m *model) hashConsumer(d *sim.Digest) {
 	d.Int(int64(len(m.changes)))
 	for _, record := range m.changes {
-		d.Text(record.newer.Queue)
-		d.Bool(record.older.Exists())
-		d.Int(record.older.Position)
-		d.Int(record.newer.Position)
+		sim.Feed(d, record.newer.Queue, record.older.Exists(), record.older.Position,
+			record.newer.Position)
 	}
 	d.Bool(m.lost)
 	if m.lost {
@@ -247,5 +236,4 @@ func (m *model) hashConsumer(d *sim.Digest) {
 	d.Text(fmt.Sprint(m.handed)) // in the order of its keys
 }
 
-// moves reports whether the record is of a move.
 func (c change) moves() bool { return c.older.Exists() && c.newer.Position > c.older.Position }

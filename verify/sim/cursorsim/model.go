@@ -38,7 +38,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// place is a seq of a queue.
 type place struct {
 	queue string
 	seq   int64
@@ -123,7 +122,8 @@ func queueOf(c ddb.Change) string {
 // sorter is a process: a Sorter with a memory of its own, on its view of the tables.
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
-	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables, m.hooks()),
+	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables,
+		&simdb.Hooks{Perform: m.perform, Older: m.older, Hash: m.HashAnswer}),
 		memo: map[string]remembered{}, page: m.Page}
 	s := sim.Must(cursor.New(simdb.Queues(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: m.Clock(p),
@@ -151,7 +151,6 @@ func (m *model) create() {
 	_ = m.Check() // notes the cursor; there is nothing yet that could be wrong
 }
 
-// cursor is the queue's cursor as it stands.
 func (m *model) cursor(queue string) cursor.Cursor {
 	c, known := m.knownCursors[queue]
 	if !known {
@@ -161,7 +160,6 @@ func (m *model) cursor(queue string) cursor.Cursor {
 	return c
 }
 
-// messages are those of a queue, in their order.
 func (m *model) messages(queue string) []cursor.Message {
 	messages, known := m.knownMessages[queue]
 	if !known {
@@ -173,7 +171,6 @@ func (m *model) messages(queue string) []cursor.Message {
 	return messages
 }
 
-// message is what is stored at a place.
 func (m *model) message(at place) (cursor.Message, bool) {
 	from := m.messagesFrom(at.queue, at.seq)
 	if len(from) == 0 || from[0].Seq != at.seq {
@@ -258,7 +255,6 @@ func (m *model) holes(c cursor.Cursor) {
 	}
 }
 
-// messagesFrom is what is stored from a seq on.
 func (m *model) messagesFrom(queue string, first int64) []cursor.Message {
 	messages := m.messages(queue)
 	for i, message := range messages {
@@ -378,7 +374,6 @@ func (m *model) reached(by string) error {
 	return nil
 }
 
-// live are the queues that are not erased.
 func (m *model) live() []string {
 	return slices.DeleteFunc(m.QueueNames(), func(queue string) bool {
 		return m.cursor(queue).Erased()
@@ -403,17 +398,8 @@ func (m *model) empty() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.Now.Unix())
-	d.Int(int64(m.Running))
-	d.Bool(m.dropped)
-	d.Bool(m.unhealed)
-	d.Bool(m.unfinished)
-	d.Int(int64(len(m.erased)))
-	d.Int(int64(len(m.records)))
-	for _, r := range m.records {
-		d.Text(r.queue)
-		d.Int(r.seq)
-	}
+	sim.Feed(d, m.Now, m.Running, m.dropped, m.unhealed, m.unfinished, len(m.erased),
+		fmt.Sprint(m.records))
 	for _, queue := range m.QueueNames() {
 		d.Text(queue)
 		// What a stale read can still show is part of the state.
@@ -433,11 +419,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 			d.Int(0)
 		}
 		for _, stored := range messages {
-			d.Int(stored.Seq)
-			d.Text(string(stored.Body))
-			d.Text(stored.Tombstone)
-			d.Int(stored.ExpiresOn.Unix())
-			d.Int(stored.EnqueuedAt.Unix())
+			sim.Feed(d, stored.Seq, string(stored.Body), stored.Tombstone, stored.ExpiresOn,
+				stored.EnqueuedAt)
 		}
 		for _, stored := range messages {
 			// All seqs of one hole are missing since the same moment.
@@ -447,8 +430,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		}
 	}
 	// Which messages were deleted, and which puts were tried more than once.
-	d.Int(int64(len(m.stored)))
-	d.Text(fmt.Sprint(m.attempts)) // in the order of its keys
+	sim.Feed(d, len(m.stored), fmt.Sprint(m.attempts)) // in the order of its keys
 	m.hashConsumer(d)
 	m.alarms.Hash(d)
 }

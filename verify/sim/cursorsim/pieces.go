@@ -50,18 +50,12 @@ func (m *model) before(onRecord bool, seqs ...int64) {
 }
 
 // daily is the round over all queues, as far as it is about one: it looks behind the position,
-// whatever is on record; a number of times.
-func (m *model) daily(times int) {
+// whatever is on record.
+func (m *model) daily() {
 	m.Run.Go("daily sweep", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
-		for i := range times {
-			p.Forget().Int(int64(i))
-			p.Invoke()
-			_, _ = s.Inside(queuelog.Inside{}).Recheck(context.Background(), defaultQueue)
-			if p.Dead() {
-				return
-			}
-		}
+		p.Invoke()
+		_, _ = s.Inside(queuelog.Inside{}).Recheck(context.Background(), defaultQueue)
 	})
 }
 
@@ -90,7 +84,6 @@ func (m *model) onRecord() error {
 	return nil
 }
 
-// pieces are the scenarios of which every schedule is walked.
 func pieces() []sim.Scenario {
 	return []sim.Scenario{
 		inPieces("pieces: a gap is filled", 1, pieceBudget, nil,
@@ -102,14 +95,14 @@ func pieces() []sim.Scenario {
 		inPieces("pieces: a run on no record", 1, pieceBudget+1, nil, func(m *model) {
 			m.before(false, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 			m.piece = 0
-			m.daily(1)
+			m.daily()
 			m.frequent()
 		}),
 		inPieces("pieces: a run on no record, and a writer", 0, pieceBudget+1, nil, func(m *model) {
 			m.before(false, 1, 2, 3, 4, 5, 6, 7)
 			m.piece = 0
 			m.writer("A", puts(4, 9)...)
-			m.daily(1)
+			m.daily()
 			m.frequent()
 		}),
 		inPieces("pieces: a gap behind them is young", 0, pieceBudget+2, skipSettings,

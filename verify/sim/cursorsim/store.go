@@ -11,7 +11,24 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
+
+// state is a cursor as it stood, and its item.
+type state struct {
+	cursor.Cursor
+	item ddb.Item
+}
+
+type remembered struct {
+	item ddb.Item
+	read time.Time
+}
+
+func positionOf(it ddb.Item) int64 {
+	position, _ := it.Get("position").Int64()
+	return position
+}
 
 // view is the tables as one process sees them, and what it remembers of them.
 type view struct {
@@ -35,9 +52,8 @@ func (v *view) forget(at int) *sim.Digest {
 	d := v.p.Forget()
 	d.Int(int64(at))
 	for _, queue := range slices.Sorted(maps.Keys(v.memo)) {
-		d.Text(queue)
 		v.Hash(d, v.memo[queue].item)
-		d.Int(v.memo[queue].read.Unix())
+		sim.Feed(d, queue, v.memo[queue].read)
 	}
 	return d
 }
@@ -56,9 +72,7 @@ func (v *view) settle(kind int64, r ddb.Request, a ddb.Answer) {
 		return
 	}
 	d := v.forget(v.at)
-	d.Int(kind)
-	d.Digest(v.puts)
-	d.Digest(v.moves)
+	sim.Feed(d, kind, v.puts, v.moves)
 	v.HashAnswer(d, r, a)
 }
 
@@ -86,7 +100,8 @@ const (
 
 // kinds are those of the requests by which a process comes to know a cursor.
 var kinds = map[string]int64{
-	"get cursor": kindLook, "create cursor": kindCreate, "move": kindMove, "move and park": kindMove, "open gap": kindPark,
+	"get cursor": kindLook, "create cursor": kindCreate, "move": kindMove,
+	"move and park": kindMove, "open gap": kindPark,
 }
 
 // Do implements [ddb.Engine].
@@ -99,8 +114,7 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	if kind == kindMove {
 		// One that fails may count as the call's own all the same.
 		from, to := moveOf(r.(ddb.Update))
-		v.moves.Int(from)
-		v.moves.Int(to)
+		sim.Feed(&v.moves, from, to)
 	}
 	if mark, ok := r.(ddb.Update); ok && r.Name() == "mark erased" {
 		delete(v.memo, mark.Key.Get("queue").Str())
@@ -147,12 +161,6 @@ func moveOf(move ddb.Update) (from, to int64) {
 	return from, to
 }
 
-// hooks are what the model has to say to the processes' requests.
-func (m *model) hooks() *simdb.Hooks {
-	return &simdb.Hooks{Perform: m.perform, Older: m.older, Hash: m.HashAnswer}
-}
-
-// perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	m.Changed = m.Changed || ddb.Writes(r)
 	switch r := r.(type) {
@@ -196,7 +204,6 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	return do()
 }
 
-// placeOf is the place of a message's item or key.
 func placeOf(it ddb.Item) place {
 	seq, _ := it.Get("seq").Int64()
 	return place{it.Get("queue").Str(), seq}
@@ -206,26 +213,24 @@ func placeOf(it ddb.Item) place {
 // cursor also what stood there before; of messages, without any one of the first, or all; of all
 // cursors, as each was before, or none.
 func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
-	is := func(items ...ddb.Item) func() (ddb.Answer, error) {
-		return func() (ddb.Answer, error) { return ddb.Answer{Items: items}, nil }
-	}
 	switch r := r.(type) {
 	case ddb.Get:
-		older := []func() (ddb.Answer, error){is()}
-		if seen := m.cursors[r.Key.Get("queue").Str()]; r.Name() == "get cursor" && len(seen) == 0 {
+		seen := m.cursors[r.Key.Get("queue").Str()]
+		switch {
+		case r.Name() != "get cursor" || len(seen) == 1:
+			return world.Answers(ddb.Answer{})
+		case len(seen) == 0:
 			return nil
-		} else if r.Name() == "get cursor" && len(seen) > 1 {
-			older = append(older, func() (ddb.Answer, error) { return ddb.Answer{Item: seen[0].item}, nil })
 		}
-		return older
+		return world.Answers(ddb.Answer{}, ddb.Answer{Item: seen[0].item})
 	case ddb.Query:
-		older := []func() (ddb.Answer, error){is()}
+		older := world.Answers(ddb.Answer{})
 		for hidden := range 3 {
 			older = append(older, func() (ddb.Answer, error) { return m.without(hidden, r) })
 		}
 		return older
 	case ddb.Scan:
-		return []func() (ddb.Answer, error){is(), is(m.cursorsBefore(r.Filter)...)}
+		return world.Answers(ddb.Answer{}, ddb.Answer{Items: m.cursorsBefore(r.Filter)})
 	}
 	return nil
 }

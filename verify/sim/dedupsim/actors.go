@@ -16,7 +16,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// call is one thing that a caller does.
 type call struct {
 	do action
 	// payload, where it is not empty, comes with the id.
@@ -48,7 +47,6 @@ var (
 	errRemembered = errors.New("remembered")
 )
 
-// process is one process.
 type process struct {
 	*model
 	p     *sim.Proc
@@ -59,8 +57,8 @@ type process struct {
 	made  int
 	// swaps is what the last swap does.
 	swaps kind
-	// elsewhere: every request is answered at once, and about nothing here.
-	elsewhere bool
+	// elsewhere, where it is not nil, are other tables, which every request goes to.
+	elsewhere ddb.Engine
 	// tokens are those of the call under way; token is the last one, asked the clock as it was made
 	// for a claim, and fence that of the last run.
 	tokens map[dedup.Token]bool
@@ -85,10 +83,9 @@ type process struct {
 	latest dedup.Row
 }
 
-// options are those of every process.
 func (m *model) options(now func() time.Time,
 	token func() dedup.Token) dedup.Options[string, string] {
-	o := dedup.Options[string, string]{
+	return dedup.Options[string, string]{
 		Lease: lease, TTL: m.ttl, Margin: margin,
 		Wait:        time.Duration(3-2*m.fewer) * 100 * time.Millisecond, // two looks, or one
 		MaxAttempts: m.maxAttempts, CacheSize: m.cache, CacheAge: 30 * time.Second, CompressOver: -1,
@@ -100,7 +97,6 @@ func (m *model) options(now func() time.Time,
 			return dedup.Forget
 		},
 	}
-	return o
 }
 
 func (m *model) process(p *sim.Proc) *process {
@@ -125,8 +121,7 @@ func (m *model) process(p *sim.Proc) *process {
 		}
 		return nil
 	}
-	d := sim.Must(dedup.New(c.table(), processor, &o))
-	c.d = d
+	c.d = sim.Must(dedup.New(c.table(), processor, &o))
 	if !m.looks {
 		c.meetNew()
 	}
@@ -135,13 +130,12 @@ func (m *model) process(p *sim.Proc) *process {
 
 // meetNew lets the process meet new ids, elsewhere, until it no longer looks first.
 func (c *process) meetNew() {
-	c.elsewhere = true
-	for range 4 {
-		_, _ = c.d.Once(context.Background(), "elsewhere", func(context.Context) (string, error) {
-			return "", nil
-		})
+	c.elsewhere = ddb.NewMemory(dedup.Names{}.Tables()...)
+	for i := range 4 {
+		_, _ = c.d.Once(context.Background(), fmt.Sprint("elsewhere ", i),
+			func(context.Context) (string, error) { return "", nil })
 	}
-	c.elsewhere = false
+	c.elsewhere = nil
 	c.made, c.asking = 0, 0
 	clear(c.tokens)
 }
@@ -188,13 +182,9 @@ func (c *process) begin(at int) {
 	}
 	d := c.p.Forget()
 	c.at, c.madeBefore, c.reads, c.latest = at, c.made, 0, dedup.Row{}
-	d.Int(int64(at))
-	d.Int(int64(c.made))
-	d.Int(c.invalidated)
-	d.Int(c.forgotten)
+	sim.Feed(d, at, c.made, c.invalidated, c.forgotten, c.began)
 	c.share(d)
 	c.hash(d, c.begun)
-	d.Int(c.began.UnixMilli())
 }
 
 // learns is what a process knows after an answer in the course of Once, until its claim is made:
@@ -211,17 +201,10 @@ func (c *process) learns(k kind, r dedup.Row, done bool) {
 		c.latest = r
 	}
 	d := c.p.Forget()
-	for _, n := range []int{c.at, c.madeBefore, c.made, c.reads} {
-		d.Int(int64(n))
-	}
-	d.Int(c.invalidated)
-	d.Int(c.forgotten)
-	d.Bool(c.looked)
+	sim.Feed(d, c.at, c.madeBefore, c.made, c.reads, c.invalidated, c.forgotten, c.looked, c.began,
+		string(k), done)
 	c.share(d)
 	c.hash(d, c.begun)
-	d.Int(c.began.UnixMilli())
-	d.Text(string(k))
-	d.Bool(done)
 	c.hash(d, r)
 	c.hash(d, c.latest)
 }
@@ -244,8 +227,7 @@ func (c *process) hash(d *sim.Digest, r dedup.Row) {
 func (c *process) owned(d *sim.Digest) {
 	d.Int(int64(c.Clocks[c.by]))
 	for _, does := range c.calls {
-		d.Text(string(does.do))
-		d.Text(does.payload)
+		sim.Feed(d, string(does.do), does.payload)
 	}
 	for _, fence := range slices.Sorted(maps.Keys(c.owners)) {
 		if c.owners[fence] == c.by {
@@ -352,7 +334,6 @@ func (c *process) value(run dedup.Run, payload string) string {
 	return value
 }
 
-// checkAnswer checks what a call was answered.
 func (c *process) checkAnswer(out dedup.Outcome[string], err error, payload string) {
 	wrong := func(format string, arguments ...any) {
 		c.Run.Violation("%s was answered %q, %v: %s", c.by, strings.TrimSpace(out.Value), err,
@@ -394,7 +375,6 @@ func (m *model) completed(value string) int64 {
 	return 0
 }
 
-// checkReplay checks a remembered result.
 func (c *process) checkReplay(out dedup.Outcome[string], payload string,
 	wrong func(string, ...any)) {
 	fence := c.completed(out.Value)

@@ -59,7 +59,6 @@ type settings struct {
 	fewer int
 }
 
-// completion is how a claim was completed.
 type completion struct {
 	result     string
 	validUntil time.Time
@@ -70,8 +69,10 @@ type model struct {
 	*world.World
 	settings
 	// table is for the model's own eyes: none of its requests is a step.
-	table  dedup.Store
-	decode func(ddb.Item) (dedup.Row, error)
+	table interface {
+		dedup.Store
+		Decode(ddb.Item) (dedup.Row, error)
+	}
 
 	// item and row are what stands there, none where nothing does; older are the states before it
 	// that a stale read may show.
@@ -96,14 +97,13 @@ func newModel(run *sim.Run, s settings) *model {
 		World: world.New(run, dedup.Names{}.Tables()...), settings: s,
 		owners: map[int64]string{}, completions: map[int64]completion{}, copying: s.late,
 	}
-	m.table, m.decode = newTable(m.Tables)
+	m.table = dedup.NewTable(m.Tables, dedup.Names{})
 	return m
 }
 
 // Check implements [sim.Model]: all is checked where it happens.
 func (m *model) Check() error { return nil }
 
-// write is a write of the row.
 type write struct {
 	kind kind
 	by   string
@@ -150,7 +150,6 @@ func sameEnd(a, b dedup.Row) bool {
 
 func isCompleted(r dedup.Row) bool { return !r.CompletedAt.IsZero() }
 
-// check checks a write that changed the row.
 func (m *model) check(w write, before, after dedup.Row) {
 	clock := m.Now.Add(m.Clocks[w.by])
 	if w.kind.claims() {
@@ -192,7 +191,6 @@ func (m *model) check(w write, before, after dedup.Row) {
 	}
 }
 
-// checkClaim checks a write that made an owner.
 func (m *model) checkClaim(w write, before, after dedup.Row, valid bool,
 	wrong func(string, ...any)) {
 	m.claims++
@@ -300,13 +298,9 @@ func (m *model) Snapshot(d *sim.Digest) {
 	if !m.alike {
 		d.Text(m.owners[m.row.Fence])
 	}
-	d.Bool(m.copying)
-	d.Int(int64(m.asking))
-	d.Int(int64(len(m.strays)))
+	sim.Feed(d, m.copying, m.asking, len(m.strays))
 	for _, w := range m.strays {
-		d.Text(string(w.kind))
-		d.Text(string(w.token[:]))
-		d.Int(w.clock.UnixMilli())
+		sim.Feed(d, string(w.kind), string(w.token[:]), w.clock)
 	}
 }
 
@@ -324,14 +318,6 @@ func hashRow(d *sim.Digest, r dedup.Row) {
 	if !r.Exists() {
 		return
 	}
-	d.Int(r.Fence)
-	d.Int(r.Attempt)
-	d.Text(string(r.Token[:]))
-	d.Int(r.LeaseUntil.UnixMilli())
-	d.Int(r.ValidUntil.UnixMilli())
-	d.Text(string(r.Payload))
-	d.Bool(isCompleted(r))
-	d.Bool(r.Failed)
-	d.Text(string(r.Result.Bytes))
-	d.Text(string(r.Result.Place))
+	sim.Feed(d, r.Fence, r.Attempt, string(r.Token[:]), r.LeaseUntil, r.ValidUntil, string(r.Payload),
+		isCompleted(r), r.Failed, string(r.Result.Bytes), string(r.Result.Place))
 }

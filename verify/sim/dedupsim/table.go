@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // kind is what a request does: a swap by what it changes, others by their names.
@@ -33,7 +34,6 @@ func (c *process) kindOf(r ddb.Request) kind {
 	return kind(r.Name())
 }
 
-// swapping is what a swap does.
 func swapping(seen, next dedup.Row) kind {
 	switch {
 	case next.Token != seen.Token && next.Repair.By != "":
@@ -56,25 +56,7 @@ type store struct {
 	c *process
 }
 
-func (s store) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error) {
-	if s.c.elsewhere {
-		return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil},
-			true, nil
-	}
-	return s.Store.Claim(ctx, c)
-}
-
-func (s store) Row(ctx context.Context, k dedup.Key, strong bool) (dedup.Row, error) {
-	if s.c.elsewhere {
-		return dedup.Row{}, nil
-	}
-	return s.Store.Row(ctx, k, strong)
-}
-
 func (s store) Swap(ctx context.Context, seen, next dedup.Row) (dedup.Row, bool, error) {
-	if s.c.elsewhere {
-		return next, true, nil
-	}
 	s.c.swaps = swapping(seen, next)
 	return s.Store.Swap(ctx, seen, next)
 }
@@ -88,12 +70,14 @@ func (k kind) claims() bool { return k == claiming || k == replacing }
 // ends reports whether only the owner may do it.
 func (k kind) ends() bool { return k == completing || k == failing || k == extending }
 
-// table is the table as the process sees it.
 func (c *process) table() dedup.Store {
 	engine := simdb.Engine(c.p, c.tables(), &simdb.Hooks{
-		Label: c.label, Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
+		Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
 	})
-	table, _ := newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	table := dedup.NewTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if c.elsewhere != nil {
+			return c.elsewhere.Do(ctx, r)
+		}
 		if c.asks++; c.asks == 1 {
 			c.looked = c.kindOf(r) == reading && !past.IsStrong(r)
 		}
@@ -108,14 +92,8 @@ func (c *process) table() dedup.Store {
 			c.learns(k, c.rowOf(a.Item), done(r, a))
 		}
 		return a, err
-	}))
+	}), dedup.Names{})
 	return store{table, c}
-}
-
-// newTable returns the package's Store on an engine, and how it reads an item.
-func newTable(engine ddb.Engine) (dedup.Store, func(ddb.Item) (dedup.Row, error)) {
-	table := dedup.NewTable(engine, dedup.Names{})
-	return table, table.Decode
 }
 
 // tables answer also when the lease is over, with which the context of an effect ends: a request
@@ -124,13 +102,6 @@ func (m *model) tables() ddb.Engine {
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		return m.Tables.Do(context.WithoutCancel(ctx), r)
 	})
-}
-
-func (c *process) label(r ddb.Request) string {
-	if c.kindOf(r) == reading && !past.IsStrong(r) {
-		return "read (any)"
-	}
-	return string(c.kindOf(r))
 }
 
 // performs makes a request, and checks what a write of the row did.
@@ -159,19 +130,18 @@ func (c *process) performs(r ddb.Request, do func() (ddb.Answer, error)) (ddb.An
 func (c *process) olderAnswers(r ddb.Request,
 	_ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	if c.kindOf(r) == gettingResult {
-		return []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{}, nil }}
+		return world.Answers(ddb.Answer{})
 	}
-	var older []func() (ddb.Answer, error)
-	for _, it := range c.older {
-		older = append(older, func() (ddb.Answer, error) { return ddb.Answer{Item: it}, nil })
+	older := make([]ddb.Answer, len(c.older))
+	for i, it := range c.older {
+		older[i].Item = it
 	}
-	return older
+	return world.Answers(older...)
 }
 
 // done reports whether a write had its effect, or a read found something.
 func done(r ddb.Request, a ddb.Answer) bool { return a.Held || !ddb.Writes(r) && a.Item.Exists() }
 
-// hashAnswer feeds what the process is answered.
 func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Bool(done(r, a))
 	if c.kindOf(r).ofRow() {
@@ -181,9 +151,8 @@ func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Digest(a.Item.Digest())
 }
 
-// rowOf is an item as the package reads it.
 func (m *model) rowOf(it ddb.Item) dedup.Row {
-	r, err := m.decode(it)
+	r, err := m.table.Decode(it)
 	if err != nil {
 		m.Run.Violation("a row that cannot be read: %v", err)
 	}

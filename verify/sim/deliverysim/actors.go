@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 const (
@@ -48,13 +48,12 @@ func (m *model) slowClock(times int, step time.Duration) {
 // handle is the function behind the cursors' stream.
 type handle = func(context.Context, table.StreamEvent) ([]int, error)
 
-// handler is that of one process.
-func (m *model) handler(p *sim.Proc, d *delivery.Deliverer) (handle, error) {
+func (m *model) handler(p *sim.Proc, d *delivery.Deliverer) handle {
 	var readers []delivery.Reader
 	for _, name := range m.names() {
 		readers = append(readers, m.reader(p, name, m.beside))
 	}
-	handle, err := delivery.OnStream(d, cursor.Names{}, readers...)
+	handle := sim.Must(delivery.OnStream(d, cursor.Names{}, readers...))
 	return func(ctx context.Context, e table.StreamEvent) ([]int, error) {
 		response, err := handle(ctx, e)
 		if p == nil {
@@ -67,7 +66,7 @@ func (m *model) handler(p *sim.Proc, d *delivery.Deliverer) (handle, error) {
 			failed = append(failed, index)
 		}
 		return failed, err
-	}, err
+	}
 }
 
 // reader is a reader whose sink takes its batches. seen gets each before it comes there.
@@ -113,8 +112,7 @@ func (m *model) process(names ...string) {
 					return
 				}
 				if handle == nil || !m.Warm[name] {
-					d, _ := m.deliverer(p)
-					handle = sim.Must(m.handler(p, d))
+					handle = m.handler(p, m.deliverer(p))
 				}
 				m.event(p, handle, way == 0)
 			}
@@ -163,7 +161,7 @@ func (m *model) again(failed []record) {
 // sweeper runs the sweep a number of times; deleting says that it deletes what all are past.
 func (m *model) sweeper(times int, deleting bool) {
 	m.Turns("sweep", times, sim.Labelf("sweep"), nil, func(p *sim.Proc) func(int) {
-		d, _ := m.deliverer(p)
+		d := m.deliverer(p)
 		return func(int) {
 			// What fails is for the next run.
 			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{
@@ -179,7 +177,7 @@ func (m *model) sweeper(times int, deleting bool) {
 func (m *model) timer(consumers ...string) {
 	m.Turns("timer", len(consumers), sim.Labelf("wake one of %v", consumers), nil,
 		func(p *sim.Proc) func(int) {
-			d, _ := m.deliverer(p)
+			d := m.deliverer(p)
 			return func(i int) {
 				if _, _, err := d.Wake(context.Background(), defaultQueue, consumers[i],
 					delivery.SweepOptions{MaxAttempts: attempts}); err != nil {
@@ -194,7 +192,7 @@ func (m *model) timer(consumers ...string) {
 func (m *model) keeper(periods int) {
 	ready := func() bool { return m.Running == 0 }
 	m.Turns("keeper", periods, sim.Labelf("%v pass", m.keep/4), ready, func(p *sim.Proc) func(int) {
-		d, s := m.deliverer(p)
+		d, s := m.deliverer(p), m.sorter(p)
 		return func(int) {
 			m.Now = m.Now.Add(m.keep / 4)
 			m.expire()
@@ -219,23 +217,19 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 	if some {
 		after = min(after, seq)
 	}
-	kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(ctx, defaultQueue, after)
-	for err == nil && kept.More {
-		kept, err = s.Inside(queuelog.Inside{}).KeepUndelivered(ctx, defaultQueue, kept.To)
-	}
-	return err
+	return world.KeepUndelivered(s, defaultQueue, after)
 }
 
-// creator makes the consumer d, and tries again where that failed, and where its turn was over
-// before the start was.
-func (m *model) creator(starts delivery.Start) {
+// creator makes the consumer d at the first message, and tries again where that failed, and where
+// its turn was over before the start was.
+func (m *model) creator() {
 	m.Run.Go("creator of d", func(p *sim.Proc) {
-		d, _ := m.deliverer(p)
+		d := m.deliverer(p)
 		for failed := 0; failed < 2; {
-			made, err := d.Create(context.Background(), defaultQueue, "d", starts)
+			made, err := d.Create(context.Background(), defaultQueue, "d", delivery.First)
 			switch {
 			case p.Dead() || err == nil && made.Starting == "":
-				m.checkStart(p, made, starts)
+				m.checkStart(p, made)
 				return
 			case err != nil:
 				failed++
@@ -244,8 +238,7 @@ func (m *model) creator(starts delivery.Start) {
 	})
 }
 
-// checkStart checks where a consumer began.
-func (m *model) checkStart(p *sim.Proc, made delivery.Consumer, starts delivery.Start) {
+func (m *model) checkStart(p *sim.Proc, made delivery.Consumer) {
 	if p.Dead() {
 		return
 	}
@@ -255,12 +248,11 @@ func (m *model) checkStart(p *sim.Proc, made delivery.Consumer, starts delivery.
 			break
 		}
 	}
-	if starts == delivery.First && oldest <= made.Delivered && oldest > m.cursor(defaultQueue).Floor {
+	if oldest <= made.Delivered && oldest > m.cursor(defaultQueue).Floor {
 		m.Run.Violation("it starts behind %d, and %d is the oldest", made.Delivered, oldest)
 	}
 }
 
-// operation is what an operator does.
 type operation struct {
 	kind  string
 	seq   int64
@@ -271,7 +263,7 @@ type operation struct {
 func (m *model) operator(name string, operations ...operation) {
 	m.Turns(name, len(operations), sim.Labelf("asks for the next of %v", operations), nil,
 		func(p *sim.Proc) func(int) {
-			d, _ := m.deliverer(p)
+			d := m.deliverer(p)
 			return func(i int) {
 				op := fmt.Sprint(name, " ", i)
 				m.orders[op] = order{operations[i].kind, operations[i].seq}
@@ -298,7 +290,6 @@ func (m *model) operation(d *delivery.Deliverer, o operation, op string) error {
 	return err
 }
 
-// expiring stores messages that expire.
 func expiring(last int64) func(*model) {
 	return func(m *model) {
 		m.keep = cursor.MinRetention
@@ -309,7 +300,6 @@ func expiring(last int64) func(*model) {
 	}
 }
 
-// expire deletes what has expired, as TTL does.
 func (m *model) expire() {
 	m.tables.Expire(m.Now)
 	m.Changed = true

@@ -107,7 +107,6 @@ func (m *model) claimed(was, is delivery.Consumer) error {
 	return cmp.Or(still(was, is), m.over(was, false))
 }
 
-// ended checks the end of a claim.
 func (m *model) ended(was, is delivery.Consumer) error {
 	if is.Delivered == was.Delivered {
 		return m.over(was, false)
@@ -163,7 +162,6 @@ func (m *model) unblocked(was, is delivery.Consumer) error {
 	return nil
 }
 
-// rewound checks an operator's rewind.
 func (m *model) rewound(was, is delivery.Consumer, used int64) error {
 	asked := m.asked(is.LastOp)
 	if err := m.once(is); err != nil {

@@ -23,13 +23,6 @@ type ownCalls struct {
 	asked []string
 }
 
-func (o *ownCalls) hash(d *sim.Digest) {
-	d.Int(int64(len(o.asked)))
-	for _, queue := range o.asked {
-		d.Text(queue)
-	}
-}
-
 // longerThanBeside is longer than a batch may take beside others.
 const longerThanBeside = time.Minute + time.Second
 
@@ -82,9 +75,9 @@ func (m *model) caller(name string) {
 			p.Knows().Text(queue)
 			switch way {
 			case 0:
-				d, _ := m.deliverer(p)
 				m.Running++
-				done := d.Deliver(context.Background(), queue, m.reader(p, defaultConsumer, m.byItself), -1)
+				done := m.deliverer(p).Deliver(context.Background(), queue,
+					m.reader(p, defaultConsumer, m.byItself), -1)
 				m.Running--
 				m.lost = m.lost || m.alarms != nil && done.Err != nil
 			case 2:
@@ -110,8 +103,7 @@ func called(name string, faults int, actors ...func(*model)) sim.Scenario {
 	begins := func(m *model) {
 		m.bound.Apart, m.bound.Inline = true, time.Minute
 		m.own = ownCalls{on: true, slow: defaultQueue, asked: []string{defaultQueue}}
-		d, _ := m.deliverer(nil)
-		m.callOwn(d)
+		m.callOwn(m.deliverer(nil))
 		m.settle()
 	}
 	return scenario(name, faults, 1, slices.Insert(actors, 0, begins)...)

@@ -23,7 +23,7 @@ func budgets() []sim.Scenario {
 	var all []sim.Scenario
 	for budget := retireBudget; budget < retireBudget+3; budget++ {
 		s := scenario(fmt.Sprintf("deleted, %d requests", budget), 1, 2,
-			(*model).caughtUp, func(m *model) { m.sweepUntilRetired(2) },
+			(*model).caughtUp, (*model).sweepUntilRetired,
 			slowClock(1, cursor.DeleteAfter))
 		s.Budget = budget
 		all = append(all, s)
@@ -38,16 +38,17 @@ func budgets() []sim.Scenario {
 	return all
 }
 
-// sweepUntilRetired runs the sweep for as long as what is delivered is not deleted though it is
-// time for that.
-func (m *model) sweepUntilRetired(last int64) {
+// sweepUntilRetired runs the sweep for as long as what is delivered, two messages, is not deleted
+// though it is time for that.
+func (m *model) sweepUntilRetired() {
+	const last = 2
 	open := func() bool {
 		c := m.cursor(defaultQueue)
 		_, stored := m.message(defaultQueue, last)
 		return c.Floor < last || stored && m.Now.Sub(c.FloorSince) >= cursor.DeleteAfter
 	}
 	m.Serves("sweep", sim.Labelf("next run"), open, func(p *sim.Proc) func(int) {
-		d, _ := m.deliverer(p)
+		d := m.deliverer(p)
 		return func(int) {
 			p.Invoke()
 			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{

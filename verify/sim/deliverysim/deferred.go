@@ -44,7 +44,6 @@ type work struct {
 	awake map[reader]bool
 }
 
-// worked is what is known of a claim.
 type worked struct {
 	consumer delivery.Consumer
 	// handed is set when the batch was handed over, skipped when it has no message; roots are its
@@ -144,7 +143,6 @@ func (m *model) notified(queue string) {
 	}
 }
 
-// claimed notes a claim.
 func (w *work) claimed(c delivery.Consumer) {
 	tag := chainTag(c)
 	is := &worked{consumer: c}
@@ -206,7 +204,6 @@ func (m *model) over(was delivery.Consumer, committed bool) error {
 	return nil
 }
 
-// handed notes, and checks, what is handed over.
 func (m *model) handed(b delivery.Batch) {
 	w := m.work
 	if w == nil {
@@ -265,7 +262,7 @@ func (m *model) ender(name string) {
 			if !handed {
 				return
 			}
-			d, acker := m.deferrer(p)
+			d, acker := m.deliverer(p), m.acker(p)
 			m.Hash(p.Knows(), at.image)
 			_, err := acker.Finish(context.Background(), at.chain, d.Ender(nil))
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
@@ -285,7 +282,7 @@ func (m *model) worker(name string) {
 			if !handed {
 				return
 			}
-			d, acker := m.deferrer(p)
+			d, acker := m.deliverer(p), m.acker(p)
 			at.hash(p.Knows())
 			err := m.works(p, d, acker, at)
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
@@ -343,7 +340,7 @@ func (m *model) works(p *sim.Proc, d *delivery.Deliverer, acker *xorack.Acker, a
 // extender has more time for whatever was handed over, once.
 func (m *model) extender(by time.Duration) {
 	m.Run.Go("extender", func(p *sim.Proc) {
-		_, acker := m.deferrer(p)
+		acker := m.acker(p)
 		if p.Choose(sim.Labelf("extend"), func() bool { return len(m.work.edges) > 0 }, "") < 0 {
 			return
 		}
@@ -368,7 +365,7 @@ func (m *model) remaker() {
 		c := m.consumers[reader{defaultQueue, defaultConsumer}]
 		return c.State == delivery.Idle && c.Token.N > 0
 	}, func() {
-		d, _ := m.deliverer(nil)
+		d := m.deliverer(nil)
 		ctx := context.Background()
 		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue,
 			Consumer: defaultConsumer, Reason: "why", Op: "remove"})
@@ -387,18 +384,12 @@ func (m *model) remaker() {
 	})
 }
 
-// deferrer is a process that ends claims.
-func (m *model) deferrer(p *sim.Proc) (*delivery.Deliverer, *xorack.Acker) {
-	d, _ := m.deliverer(p)
-	return d, m.acker(p)
-}
-
 // finish does what is left of the work in the end: all of it is done.
 func (m *model) finish(ctx context.Context) error {
 	if m.work == nil {
 		return nil
 	}
-	d, acker := m.deferrer(nil)
+	d, acker := m.deliverer(nil), m.acker(nil)
 	m.work.fails = 0
 	for len(m.work.tasks) > 0 {
 		at := m.work.tasks[0]
@@ -410,7 +401,6 @@ func (m *model) finish(ctx context.Context) error {
 	return m.sweepChains(ctx, d, acker)
 }
 
-// sweepChains is the sweep of the chains.
 func (m *model) sweepChains(ctx context.Context, d *delivery.Deliverer, acker *xorack.Acker) error {
 	if acker == nil {
 		return nil
@@ -432,44 +422,31 @@ func (m *model) allSealed() error {
 }
 
 func (t task) hash(d *sim.Digest) {
-	d.Text(t.edge.String())
-	d.Text(t.held.Token.String())
-	d.Int(int64(t.under))
-	d.Int(int64(t.tries))
+	sim.Feed(d, t.edge.String(), t.held.Token.String(), t.under, t.tries)
 }
 
 func (w *work) hash(d *sim.Digest, m *model) {
 	if w == nil {
 		return
 	}
-	d.Int(int64(w.fails))
-	d.Int(int64(w.made))
+	sim.Feed(d, w.fails, w.made, len(w.ends), len(w.tasks), len(w.tags))
 	for _, at := range m.readers {
 		d.Bool(w.awake[at])
 	}
-	d.Int(int64(len(w.ends)))
 	for _, e := range w.ends {
 		m.Hash(d, e.image)
 		d.Int(int64(e.tries))
 	}
-	d.Int(int64(len(w.tasks)))
 	for _, t := range w.tasks {
 		t.hash(d)
 	}
-	d.Int(int64(len(w.tags)))
 	for _, tag := range w.tags {
 		c := w.claims[tag]
-		d.Text(tag)
-		d.Bool(c.handed)
-		d.Bool(c.skipped)
-		d.Int(int64(len(c.roots)))
-		d.Bool(c.made)
-		d.Bool(c.again)
-		d.Bool(c.used)
+		sim.Feed(d, tag, c.handed, c.skipped, len(c.roots), c.made, c.again, c.used,
+			w.done[c.consumer.Token])
 		if c.former != nil {
 			c.former.hash(d)
 		}
-		d.Bool(w.done[c.consumer.Token])
 	}
 	for _, e := range w.edges {
 		for range w.depth {

@@ -12,12 +12,10 @@ func chained(m *model) {
 	m.hinted()
 }
 
-// failing has the work fail once.
 func failing(m *model) { m.work.fails = 1 }
 
 func extended(m *model) { m.extender(2 * track) }
 
-// deferrals are scenarios of batches that are deferred.
 func deferrals() []sim.Scenario {
 	return []sim.Scenario{
 		deferring("deferred, 2 faults", 2, 1, 1),
@@ -47,6 +45,9 @@ func deferrals() []sim.Scenario {
 			stale, func(m *model) { m.certain = true }, producer(2)),
 		deferring("deferred, stale reads, and work that fails", 1, 1, 1, stale, failing),
 		deferring("deferred, a message arrives meanwhile, 1 fault", 1, 1, 1, producer(2)),
+		// The record of a chain's end is handed out twice. In between its consumer is removed and
+		// recreated, and claims under the same number: the second time it must end nothing. A chain has
+		// the whole token for its tag, and the code that ends a claim asks for the whole token.
 		deferring("deferred, the consumer is recreated", 1, 1, 1, (*model).remaker),
 		deferring("deferred, the consumer is recreated after a failure", 0, 1, 1,
 			failing, (*model).remaker, ticks(time.Second)),
@@ -60,7 +61,6 @@ func deferrals() []sim.Scenario {
 	}
 }
 
-// largeDeferrals take minutes.
 func largeDeferrals() []sim.Scenario {
 	return []sim.Scenario{
 		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1,

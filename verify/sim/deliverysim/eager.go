@@ -13,7 +13,7 @@ import (
 func (m *model) eagerly(name, queue string, positions ...int64) {
 	m.Turns(name, len(positions), sim.Labelf("call at once for one of %v", positions), nil,
 		func(p *sim.Proc) func(int) {
-			d, _ := m.deliverer(p)
+			d := m.deliverer(p)
 			return func(i int) {
 				moved := map[string]int64{queue: positions[i]}
 				d.Inside(request.Inside{}).DeliverMoved(context.Background(), moved,
@@ -22,7 +22,6 @@ func (m *model) eagerly(name, queue string, positions ...int64) {
 		})
 }
 
-// eager are scenarios of a consumer that is eager.
 func eager() []sim.Scenario {
 	eager := func(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
 		begins := func(m *model) { m.bound.Eager = true }

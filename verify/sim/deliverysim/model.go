@@ -39,6 +39,7 @@ import (
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
@@ -54,6 +55,26 @@ const (
 
 // reader is a named consumer of a queue.
 type reader struct{ queue, name string }
+
+// record is a record of the cursors' stream; older is the zero Cursor where the write made it.
+type record struct {
+	older, newer cursor.Cursor
+	// tries is how often it was handed out in vain.
+	tries int
+}
+
+func (r record) hash(d *sim.Digest) {
+	sim.Feed(d, r.newer.Queue, r.newer.Position, r.tries)
+}
+
+// event is the records as Lambda hands them out, with their indexes for their sequence numbers.
+func event(records []record) table.StreamEvent {
+	var e table.StreamEvent
+	for i, r := range records {
+		e.Records = append(e.Records, simdb.Record(i, r.older, r.newer))
+	}
+	return e
+}
 
 // model is the tables, the stream, the sinks and all that the invariants need to know.
 type model struct {
@@ -125,14 +146,17 @@ func newModel(run *sim.Run) *model {
 	}
 }
 
-// deliverer is a process on its view of the tables. p is nil for one on the tables themselves.
-func (m *model) deliverer(p *sim.Proc) (*delivery.Deliverer, *cursor.Sorter) {
-	now, view := m.Clock(p), m.view(p)
-	sorter := sim.Must(cursor.New(simdb.Queues(view),
-		&cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0}))
-	d := sim.Must(delivery.New(consumers.On(view), sorter, &delivery.Options{
+// sorter is a process on its view of the tables. p is nil for one on the tables themselves.
+func (m *model) sorter(p *sim.Proc) *cursor.Sorter {
+	return sim.Must(cursor.New(simdb.Queues(m.view(p)), &cursor.Options{
+		ForEach: fanout.OneByOne, Now: m.Clock(p), Retention: m.keep, KeepForever: m.keep == 0,
+	}))
+}
+
+func (m *model) deliverer(p *sim.Proc) *delivery.Deliverer {
+	return sim.Must(delivery.New(consumers.On(m.view(p)), m.sorter(p), &delivery.Options{
 		ForEach: fanout.OneByOne,
-		Lease:   lease, Margin: time.Second, Now: now,
+		Lease:   lease, Margin: time.Second, Now: m.Clock(p),
 		// A token's number and the process tell its claims apart: a process that asks again does so
 		// under another number, or was not heard.
 		NewReq: func() string { return m.reqOf(p) },
@@ -140,7 +164,6 @@ func (m *model) deliverer(p *sim.Proc) (*delivery.Deliverer, *cursor.Sorter) {
 		Aside:  m.aside(p),
 		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
 	}))
-	return d, sorter
 }
 
 // reqOf names a process's requests. A consumer that was recreated has tokens of other names.
@@ -153,8 +176,7 @@ func (m *model) reqOf(p *sim.Proc) string {
 
 // open makes a queue before the run.
 func (m *model) open(queue string, messages ...cursor.Message) {
-	_, s := m.deliverer(nil)
-	sim.Must(s.Configure(context.Background(), queue, cursor.Change{}))
+	sim.Must(m.sorter(nil).Configure(context.Background(), queue, cursor.Change{}))
 	for _, message := range messages {
 		m.arrive(message)
 	}
@@ -168,17 +190,14 @@ func (m *model) settle() {
 	m.records = nil
 }
 
-// consumer makes a consumer before the run.
 func (m *model) consumer(queue, name string) {
-	d, _ := m.deliverer(nil)
-	sim.Must(d.Create(context.Background(), queue, name, delivery.First))
+	sim.Must(m.deliverer(nil).Create(context.Background(), queue, name, delivery.First))
 	m.settle()
 }
 
 // caughtUp delivers all that is there before the run.
 func (m *model) caughtUp() {
-	d, _ := m.deliverer(nil)
-	handle := sim.Must(m.handler(nil, d))
+	handle := m.handler(nil, m.deliverer(nil))
 	m.hinted()
 	sim.Must(handle(context.Background(), event(m.records)))
 	m.settle()
@@ -186,7 +205,7 @@ func (m *model) caughtUp() {
 
 // quiet lets a long time pass before the run, in which the sweep sees that there is nothing to do.
 func (m *model) quiet() {
-	d, _ := m.deliverer(nil)
+	d := m.deliverer(nil)
 	for range 3 {
 		m.Now = m.Now.Add(time.Hour)
 		sim.Must(0, m.sweep(context.Background(), d))
@@ -220,13 +239,11 @@ func (m *model) arrive(message cursor.Message) {
 
 func body(queue string, seq int64) []byte { return fmt.Appendf(nil, "%s/%d", queue, seq) }
 
-// cursor is the queue's cursor as it stands.
 func (m *model) cursor(queue string) cursor.Cursor {
 	c, _ := m.tables.Queues.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
 	return c
 }
 
-// message is what is stored at a place.
 func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
 	found, ok, _ := m.tables.Queues.Requests(queuelog.Inside{}).
 		Message(context.Background(), queue, seq)
@@ -297,11 +314,8 @@ func (m *model) Final() error {
 		}
 	}
 	m.outage.away = nil
-	d, _ := m.deliverer(nil)
-	handle, err := m.handler(nil, d)
-	if err != nil {
-		return err
-	}
+	d := m.deliverer(nil)
+	handle := m.handler(nil, d)
 	if err := m.byTimer(d, handle); err != nil {
 		return err
 	}
@@ -396,10 +410,7 @@ func (m *model) everythingHandedOn() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.Now.Unix())
-	d.Int(int64(m.Running))
-	m.outage.hash(d)
-	m.own.hash(d)
+	sim.Feed(d, m.Now, m.Running, fmt.Sprintf("%q %q", m.outage.away, m.own.asked))
 	m.work.hash(d, m)
 	if m.tables.Past != nil {
 		d.Bool(m.Run.Failed())

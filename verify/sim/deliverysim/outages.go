@@ -98,13 +98,6 @@ func (o *outage) refuses(queue string) error {
 	return errAway
 }
 
-func (o *outage) hash(d *sim.Digest) {
-	d.Int(int64(len(o.away)))
-	for _, queue := range o.away {
-		d.Text(queue)
-	}
-}
-
 // goesAway is the sink, which goes away and comes back a number of times, each at any moment.
 func (m *model) goesAway(times int, queues ...string) {
 	m.Turns("sink", 2*times, sim.Labelf("takes nothing of %v, or all again", queues), nil,
@@ -165,7 +158,13 @@ func (m *model) bothQueues() {
 // failedBefore has it known that the other queue has failed for a while: the circuit opens with the
 // next one that does.
 func (m *model) failedBefore() {
-	m.tables.FailsSince(defaultConsumer, otherQueue, m.Now.Add(-time.Minute))
+	since := m.Now.Add(-time.Minute)
+	_, _, err := m.tables.Consumers.Requests(request.Inside{}).Learn(context.Background(),
+		request.Health{Consumer: defaultConsumer}, request.Health{
+			Consumer: defaultConsumer, By: "before", FailingSince: since,
+			Failing: []request.FailingQueue{{Queue: otherQueue, At: since}},
+		})
+	sim.Must(0, err)
 }
 
 // behind is a scenario of a bad message that comes in a batch with a good one before it, while the
@@ -180,7 +179,6 @@ func behind(name string, faults int, actors ...func(*model)) sim.Scenario {
 	return onNew(name, faults, 2, slices.Insert(actors, 0, begins)...)
 }
 
-// outages are scenarios of a sink that is away.
 func outages() []sim.Scenario {
 	return []sim.Scenario{
 		twoQueues("the sink is away", 1,

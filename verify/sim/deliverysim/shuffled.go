@@ -11,57 +11,48 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// Shuffled is the scenario of a seed: up to eight messages of up to two queues, some of them
-// skipped and one that no sink takes, for one or two consumers, with up to three processes whose
-// clocks are apart, the sweep, the timer, time that passes, operators, work that is deferred, and
-// up to six faults.
-func Shuffled(seed uint64) sim.Scenario {
-	faults := int(seed % 7)
-	return sim.Scenario{
-		Name:   fmt.Sprint("shuffled ", seed),
-		Faults: faults,
-		New: func(run *sim.Run) sim.Model {
-			random := rand.New(rand.NewPCG(seed, 1))
-			m := newModel(run)
-			m.certain = faults == 0
-			m.bound.MaxMessages = 1 + random.IntN(4)
-			m.bound.MaxAttempts = attempts + random.IntN(3)
-			m.Page = random.IntN(4)
-			queues := []string{defaultQueue, "r"}[:1+random.IntN(2)]
-			for _, queue := range queues {
-				m.shuffledQueue(random, queue)
-			}
-			m.hinted()
-			if random.IntN(3) == 0 {
-				m.shuffledWork(random)
-			}
-			if random.IntN(3) == 0 {
-				m.poison, m.permanent, m.parts = 1+random.Int64N(4), random.IntN(2) == 0, random.IntN(2) == 0
-				m.poisoned = queues[len(queues)-1]
-			}
-			for i := range 1 + random.IntN(3) {
-				name := fmt.Sprint("process ", i)
-				m.Clocks[name] = time.Duration(random.IntN(3)-1) * overLease * time.Duration(i)
-				m.process(name)
-			}
-			if random.IntN(2) == 0 {
-				m.sweeper(1+random.IntN(2), random.IntN(2) == 0)
-			}
-			if random.IntN(3) == 0 {
-				m.timer(m.names()...)
-			}
-			times := random.IntN(5)
-			step := []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)]
-			m.Ticks(slices.Repeat([]time.Duration{step}, times)...)
-			if random.IntN(2) == 0 {
-				m.shuffledOperator(random)
-			}
-			if random.IntN(3) == 0 {
-				m.shuffledOutage(random, queues)
-			}
-			return m
-		},
-	}
+// shuffled draws up to eight messages of up to two queues, and all that may go on beside them.
+func shuffled(seed uint64) sim.Scenario {
+	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run)
+		m.certain = seed%7 == 0
+		m.bound.MaxMessages = 1 + random.IntN(4)
+		m.bound.MaxAttempts = attempts + random.IntN(3)
+		m.Page = random.IntN(4)
+		queues := []string{defaultQueue, "r"}[:1+random.IntN(2)]
+		for _, queue := range queues {
+			m.shuffledQueue(random, queue)
+		}
+		m.hinted()
+		if random.IntN(3) == 0 {
+			m.shuffledWork(random)
+		}
+		if random.IntN(3) == 0 {
+			m.poison, m.permanent, m.parts = 1+random.Int64N(4), random.IntN(2) == 0, random.IntN(2) == 0
+			m.poisoned = queues[len(queues)-1]
+		}
+		for i := range 1 + random.IntN(3) {
+			name := fmt.Sprint("process ", i)
+			m.Clocks[name] = time.Duration(random.IntN(3)-1) * overLease * time.Duration(i)
+			m.process(name)
+		}
+		if random.IntN(2) == 0 {
+			m.sweeper(1+random.IntN(2), random.IntN(2) == 0)
+		}
+		if random.IntN(3) == 0 {
+			m.timer(m.names()...)
+		}
+		times := random.IntN(5)
+		step := []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)]
+		m.Ticks(slices.Repeat([]time.Duration{step}, times)...)
+		if random.IntN(2) == 0 {
+			m.shuffledOperator(random)
+		}
+		if random.IntN(3) == 0 {
+			m.shuffledOutage(random, queues)
+		}
+		return m
+	})
 }
 
 // shuffledWork is work of batches that are deferred: with chains, or by their tokens.

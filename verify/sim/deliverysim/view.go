@@ -2,7 +2,6 @@ package deliverysim
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -10,12 +9,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// isPoint reports whether requests of a name are points of a run. What is not named here is asked
-// by no process, or decides nothing: so how far a walk over all cursors has come.
-func (m *model) isPoint(name string) bool {
-	switch name {
+// isPoint reports whether a request is a point of a run. What is not named here is asked by no
+// process, or decides nothing: so how far a walk over all cursors has come.
+func (m *model) isPoint(r ddb.Request) bool {
+	switch r.Name() {
 	case "health", "learn":
 		return m.outage.watched
 	case "query messages", "get message", "keep message", "delete messages",
@@ -82,7 +82,6 @@ func (m *model) perform(p *sim.Proc, r ddb.Request,
 	return do()
 }
 
-// consumersTable is the name of the consumers'.
 const consumersTable = "streamsort-consumers"
 
 // performWrite has a write of a consumer done, and checks H2: a claim is ended by its own token,
@@ -113,7 +112,6 @@ func (m *model) performWrite(p *sim.Proc, r ddb.Update,
 	return a, err
 }
 
-// standing is the consumer as it stands.
 func (m *model) standing(key ddb.Item) delivery.Consumer {
 	c, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(),
 		key.Get("queue").Str(), key.Get("consumer").Str())
@@ -139,15 +137,5 @@ func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (d
 	if r.Name() != "query messages" {
 		return m.tables.Past.Older(r, now)
 	}
-	without := func(hidden func(i int) bool) func() (ddb.Answer, error) {
-		return func() (ddb.Answer, error) {
-			a, err := now()
-			at := -1
-			a.Items = slices.DeleteFunc(a.Items, func(ddb.Item) bool { at++; return hidden(at) })
-			return a, err
-		}
-	}
-	return []func() (ddb.Answer, error){
-		without(func(int) bool { return true }), without(func(i int) bool { return i == 0 }), without(func(i int) bool { return i == 1 }),
-	}
+	return world.Parts(now, world.Nothing, world.WithoutFirst, world.WithoutSecond)
 }

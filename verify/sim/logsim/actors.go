@@ -36,7 +36,6 @@ func (r request) name() string {
 	return fmt.Sprint(m.KeyParts[0], m.ID, string(m.Body), m.Prev)
 }
 
-// bodies are those of its messages.
 func (r request) bodies() []string {
 	all := make([]string, len(r.messages))
 	for i, m := range r.messages {
@@ -188,7 +187,6 @@ func (m *model) restarter(name string) {
 	})
 }
 
-// sweeper settles all, so many times.
 func (m *model) sweeper(times int) { m.settler("sweep", times, sortkey.EverySortKey) }
 
 // others have so many messages of their own placed, in each of so many steps; in a keyed queue with
@@ -356,7 +354,6 @@ func (m *model) restored() {
 	})
 }
 
-// loser loses the first order item, as soon as there is one.
 func (m *model) loser() {
 	m.Step("loser", sim.Labelf("an order item is lost"), func() bool {
 		return len(m.items()) > 0
@@ -366,7 +363,6 @@ func (m *model) loser() {
 	})
 }
 
-// lose deletes an order item.
 func (m *model) lose(o queuelog.OrderItem) {
 	table := cursor.Names{}.Tables()[0]
 	key := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(o.Last)}.Item()

@@ -9,25 +9,18 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // Suite is what there is to run.
 func Suite() sim.Suite {
-	return sim.Suite{Name: "log", Small: Small(), Large: Large(), Random: Shuffled}
-}
-
-// Small are scenarios of which every schedule is walked in seconds.
-func Small() []sim.Scenario { return slices.Concat(smallArrivals(), smallKeyed()) }
-
-// Large are scenarios of which every schedule is walked in minutes.
-func Large() []sim.Scenario { return slices.Concat(largeArrivals(), largeKeyed()) }
-
-// Shuffled is the scenario of a seed, of both kinds in turns.
-func Shuffled(seed uint64) sim.Scenario {
-	if seed%2 == 0 {
-		return shuffledArrivals(seed / 2)
+	return sim.Suite{
+		Name: "log", Small: slices.Concat(smallArrivals(), keyedTraces(), smallKeyed()),
+		Large: slices.Concat(largeArrivals(), largeKeyed()),
+		Random: func(seed uint64) sim.Scenario {
+			return []func(uint64) sim.Scenario{shuffledArrivals, shuffledKeyed}[seed%2](seed / 2)
+		},
 	}
-	return shuffledKeyed(seed / 2)
 }
 
 const (
@@ -39,7 +32,6 @@ const (
 	anOrderItem = queuelog.OrderItemEntries
 )
 
-// with are the settings of a queue.
 func with(settle time.Duration, late cursor.LatePolicy) cursor.Settings {
 	s := cursor.DefaultSettings()
 	s.Kind, s.KeyType, s.Settle, s.Late = cursor.KindKeyed, keyType, settle, late
@@ -62,14 +54,9 @@ func fresh(name string, faults int, settings cursor.Settings, actors ...func(*mo
 // scenario makes one on a keyed queue with these settings.
 func scenario(name string, faults int, settings cursor.Settings,
 	actors ...func(*model)) sim.Scenario {
-	begins := func(m *model) {
-		m.create()
-		m.note()
-	}
-	return fresh("keyed: "+name, faults, settings, slices.Insert(actors, 0, begins)...)
+	return fresh("keyed: "+name, faults, settings, slices.Insert(actors, 0, (*model).begin)...)
 }
 
-// expires has messages expire.
 func expires(m *model) { m.keep = retention }
 
 // producers are processes, each with its calls.
@@ -106,7 +93,87 @@ func killed(budget int, s sim.Scenario) sim.Scenario {
 	return s
 }
 
-// smallKeyed are the small scenarios of keyed queues.
+// keyedTraces are ways in which other designs went wrong, as are those whose comments begin with
+// K4 and K13; each has its planted bug in verify/mutant.
+func keyedTraces() []sim.Scenario {
+	return []sim.Scenario{
+		// A settler reads what waits, and 2 is all. 1 is stored before its move, and answered as
+		// waiting. A settler that looks only beyond the watermark never sees it.
+		scenario("K1", 0, atOnce, storeCrowd(2, 1), producers(calls(1)), sweeper(1)),
+		// 1 is stored when 2 has its place and Low is closed: unless its writer looks again, it is
+		// answered as waiting, and no settler looks for it. A look that is late is no look.
+		scenario("K2", 1, atOnce, placed(2, 1), producers(calls(1)), sweeper(1)),
+		// 1 is stored between a settler's query and its move; the settler whose wake-up it is has a
+		// clock that is behind, and leaves it. If the move raises Low to what it places, nobody finds it.
+		scenario("K3", 0, settled, func(m *model) {
+			m.Clocks["late0"] = -time.Second
+			m.storeCrowd(2, 1)
+			m.producer("A", calls(1)...)
+			m.sweeper(1)
+			m.settler("late", 1, sortKeyOf(1, "z"))
+			m.Ticks(window)
+		}),
+		// The later moves of one read: what came in meanwhile below what they place was not read.
+		scenario("K3, a chain", 0, atOnce,
+			storeCrowd(2, 260), func(m *model) { m.latecomer(1) }, sweeper(1)),
+		// A writer that places its own late message has read nothing that Low could be raised for.
+		scenario("K3, a writer", 0, atOnce, storeCrowd(3, 1), producers(calls(2), calls(1)), sweeper(1)),
+		// The process that moved died before the flush, and so did the next: without a flush before each
+		// move the tail grows until no update can trim it.
+		scenario("K4", 1, atOnce, placed(10, mostTail), storeCrowd(2000, 1), sweeper(1)),
+		// A put is under way for long. Its message is late by what was stored, and its stamp is of when
+		// it was sent: no earlier.
+		scenario("K5", 0, settled, producers(calls(2, 3), calls(1)), sweeper(1), clock(window)),
+		// A settler reads the clock after what waits: what came in between finds itself late, before
+		// the window is over.
+		scenario("K6", 0, settled, func(m *model) {
+			m.Slow["sweep0"] = true
+			m.storeCrowd(2, 1)
+			m.producer("A", calls(1)...)
+			m.sweeper(1)
+			m.Ticks(window-1, 1)
+		}),
+		// In a quiet queue an id is used again under its key after it has expired, while its first place
+		// is in the tail still (K7); by a process that remembers the queue from before (K8).
+		scenario("K7, K8", 0, atOnce, expires,
+			producers([]call{{one(1, "a", "")}, {one(1, "a", "later")}}), reader(1), sweeper(1),
+			keeper(5)),
+		// The cursor is set back behind what a message has seen: no place is given before that, where a
+		// look does not find it.
+		scenario("K9", 0, atOnce, func(m *model) {
+			m.crowd(1, 2)
+			m.restored()
+			m.crowd(10, 2)
+			m.producer("A", calls(20, 20)...)
+			m.others(1, 1, 30)
+			m.sweeper(1)
+		}),
+		// The order item that has a message's place is gone: nobody can say whether it has one.
+		scenario("K10", 0, atOnce, func(m *model) {
+			m.crowd(10, anOrderItem-1)
+			m.producer("A", calls(1, 1)...)
+			m.others(1, 2, 100)
+			m.flusher()
+			m.loser()
+		}),
+		// Which of two equal keys comes first is a matter of the hashes of their ids: the other one is
+		// late, and not dropped.
+		scenario("K11", 0, newest,
+			producers([]call{{one(1, "a", "")}}, []call{{one(1, "f", "")}}), sweeper(1)),
+		// A message whose clock is ahead by far would wait for it.
+		scenario("K12", 0, settled, func(m *model) {
+			m.Clocks["A"] = 2 * world.WrongClock
+			m.producer("A", calls(2)...)
+			m.producer("B", calls(1)...)
+			m.sweeper(1)
+		}),
+		// A settler reads the clock, and is held up for longer than clocks may be wrong: what came since
+		// is not far ahead, and not due.
+		scenario("K14", 0, settled,
+			storeCrowd(1, 1), producers(calls(1, 2)), sweeper(1), clock(6*time.Minute)),
+	}
+}
+
 func smallKeyed() []sim.Scenario {
 	return []sim.Scenario{
 		fresh("keyed: a new queue", 1, atOnce, producers(calls(1), calls(2))),
@@ -157,6 +224,7 @@ func smallKeyed() []sim.Scenario {
 		scenario("two flush", 1, atOnce, placed(1, anOrderItem), storeCrowd(100, 1), sweeper(2)),
 		scenario("a repeat after its order item", 1, atOnce,
 			placed(10, anOrderItem-1), producers(calls(1, 1)), others(1, 2, 100), (*model).flusher),
+		// K4: a settler's flush fails, or (below) another flushes and moves first, and it moves on.
 		scenario("more than a move", 1, atOnce, storeCrowd(1, 260), sweeper(1)),
 		scenario("overtaken by a flush and a move", 0, atOnce, func(m *model) {
 			m.crowd(1, anOrderItem+1)
@@ -181,6 +249,7 @@ func smallKeyed() []sim.Scenario {
 			producers(calls(2, 1)), restarter("restart"), clock(window)),
 		killed(4, scenario("settlers", 0, atOnce,
 			placed(10, anOrderItem+1), storeCrowd(100, 3), sweeper(1), producers(calls(1)))),
+		// K13: a message gets its place shortly before it expires, and is gone when it is read.
 		scenario("a place shortly before it expires", 0, atOnce, expires,
 			producers(calls(1), calls(1)), sweeper(1), keeper(4)),
 	}

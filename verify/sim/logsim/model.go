@@ -73,13 +73,11 @@ type stored struct {
 	seq int64
 }
 
-// entry is a place in the log.
 type entry struct {
 	queuelog.Entry
 	*stored
 }
 
-// last is the last seq of the place.
 func (e entry) last() int64 { return e.seq + int64(e.Count) - 1 }
 
 // model is the tables and all that the invariants need to know.
@@ -184,13 +182,17 @@ func (m *model) create() {
 	sim.Must(m.store.Requests(queuelog.Inside{}).CreateCursor(context.Background(), c))
 }
 
+func (m *model) begin() {
+	m.create()
+	m.note()
+}
+
 // note notes the cursor after what was done outside the run.
 func (m *model) note() {
 	m.Changed = true
 	_ = m.Check()
 }
 
-// cursor is the queue's cursor as it stands.
 func (m *model) cursor() cursor.Cursor {
 	if m.known.cursor == nil {
 		c, _ := m.store.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
@@ -253,7 +255,6 @@ func (a *stored) noteKeyed(m *model, it ddb.Item) {
 	}
 }
 
-// contents are the bodies of what is stored.
 func (m *model) contents(a *stored) []string {
 	if a.bodies == nil {
 		query := queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{a.key}}
@@ -290,7 +291,6 @@ func (m *model) placeOf(seq int64) (entry, bool) {
 	return m.log[i], true
 }
 
-// end is the last seq of the log.
 func (m *model) end() int64 {
 	if len(m.log) == 0 {
 		return 0
@@ -368,52 +368,27 @@ func byKey(all map[sortkey.SortKey]*stored) []*stored {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.Now.UnixMilli())
-	d.Int(m.delivered)
-	d.Int(int64(m.Running))
-	d.Int(int64(m.restores))
-	d.Int(int64(m.expiries))
-	d.Int(int64(m.closing))
-	d.Bool(m.restarted)
+	sim.Feed(d, m.Now, m.delivered, m.Running, m.restores, m.expiries, m.closing, m.restarted)
 	for _, c := range m.seen {
 		m.Hash(d, c.item)
 	}
 	for _, o := range m.items() {
-		d.Int(o.Last)
-		d.Text(string(o.Entries))
-		d.Int(o.ExpiresOn.Unix())
+		sim.Feed(d, o.Last, string(o.Entries), o.ExpiresOn)
 	}
 	for _, a := range byKey(m.own) { // others are the same in all runs
-		a.snapshot(d)
+		sim.Feed(d, string(a.key), a.op, a.seen, a.seq, a.digest, a.stored, a.arrived, a.expires, a.owed,
+			a.answered, a.first)
 	}
 	for _, it := range m.Tables.Items(arrivalsTable.Name) {
 		if it.Has("received") {
 			m.Hash(d, it)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.attempts)) {
-		d.Text(name)
-		d.Int(int64(m.attempts[name]))
-	}
+	d.Text(fmt.Sprint(m.attempts)) // in the order of its keys
 	// Which writer got what is known from the entries, but for who stored it.
 	for _, e := range m.log {
 		if !e.others {
-			d.Text(e.op)
-			d.Int(e.seq)
+			sim.Feed(d, e.op, e.seq)
 		}
 	}
-}
-
-func (a *stored) snapshot(d *sim.Digest) {
-	d.Text(string(a.key))
-	d.Text(a.op)
-	d.Int(a.seen)
-	d.Int(a.seq)
-	d.Text(a.digest)
-	d.Int(a.stored.UnixMilli())
-	d.Int(a.arrived.UnixMilli())
-	d.Int(a.expires.Unix())
-	d.Bool(a.owed)
-	d.Bool(a.answered)
-	d.Bool(a.first)
 }

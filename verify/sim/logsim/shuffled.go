@@ -14,31 +14,25 @@ import (
 // enough is a budget with which a settler makes progress, whatever it has to flush.
 const enough = 9
 
-// shuffledKeyed is the scenario of a seed in a keyed queue: up to four producers that put up to a
-// dozen messages, some twice, some in groups, some under one key, beside wake-ups with bounds,
-// sweeps, others, a reader, clocks that are apart, time that passes, tables that are set back, and
-// up to six faults.
+// shuffledKeyed draws up to a dozen messages of a keyed queue, and all that may go on beside them.
 func shuffledKeyed(seed uint64) sim.Scenario {
-	random := func() *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
-	settle := []time.Duration{0, window, window}
-	late := []cursor.LatePolicy{cursor.LateDeliver, cursor.LateDrop}
-	first := random()
-	s := scenario(fmt.Sprint("shuffled ", seed), int(seed%7),
-		with(settle[first.IntN(3)], late[first.IntN(2)]), func(m *model) {
-			random := random()
-			_, _ = random.IntN(3), random.IntN(2) // the settings
-			if seed%5 > 0 {
-				m.Page = []int{0, 1, 3}[random.IntN(3)]
-			}
-			m.shuffle(random)
-		})
+	made := crowds{}
+	s := sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run, made, with([]time.Duration{0, window, window}[random.IntN(3)],
+			[]cursor.LatePolicy{cursor.LateDeliver, cursor.LateDrop}[random.IntN(2)]))
+		m.begin()
+		if seed%5 > 0 {
+			m.Page = []int{0, 1, 3}[random.IntN(3)]
+		}
+		m.shuffle(random)
+		return m
+	})
 	if seed%5 == 0 {
 		s.Budget = enough
 	}
 	return s
 }
 
-// shuffle starts the actors.
 func (m *model) shuffle(random *rand.Rand) {
 	before := []int{0, 0, 3, anOrderItem - 2, anOrderItem + 1}[random.IntN(5)]
 	if before > 0 {
@@ -90,7 +84,6 @@ func (m *model) shuffleClocks(random *rand.Rand) {
 	m.Slow["sweep0"] = random.IntN(2) == 0
 }
 
-// shares are the calls of up to four producers.
 func shares(random *rand.Rand) [][]call {
 	all := make([][]call, 1+random.IntN(4))
 	for range 2 + random.IntN(7) {
@@ -118,13 +111,12 @@ func (c call) clashes(k request) bool {
 	})
 }
 
-// shuffledArrivals is the scenario of a seed in arrival order: up to four producers that append up
-// to a dozen arrivals, some twice, some in groups, some of several messages, some under the same id
-// with another payload, in one of three beside batches that say their seqs, beside others, a
-// reader, time that passes, and up to six faults.
+// shuffledArrivals draws up to a dozen appends in arrival order, in one of three beside batches
+// that say their seqs.
 func shuffledArrivals(seed uint64) sim.Scenario {
-	return fresh(fmt.Sprint("arrival: shuffled ", seed), int(seed%7), arrivalOrder, func(m *model) {
-		random := rand.New(rand.NewPCG(seed, 1))
+	made := crowds{}
+	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run, made, arrivalOrder)
 		if random.IntN(3) == 0 {
 			m.keep = retention
 		}
@@ -167,6 +159,7 @@ func shuffledArrivals(seed uint64) sim.Scenario {
 		if m.keep > 0 {
 			m.keeper(1 + random.IntN(6))
 		}
+		return m
 	})
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// isPoint reports whether requests of a name are points of a run. What is not here, queues with a
-// log do not ask for, or it decides nothing.
-func isPoint(name string) bool {
-	switch name {
+// isPoint reports whether a request is a point of a run. What is not here, queues with a log do not
+// ask for, or it decides nothing.
+func isPoint(r ddb.Request) bool {
+	switch r.Name() {
 	case "create cursor", "get cursor", "put receipt", "put arrival", "allocation", "give places",
 		"put order item", "trim tail", "query order items", "query waiting", "raise low",
 		"get arrivals", "keep arrival", "keep message":
@@ -22,12 +22,10 @@ func isPoint(name string) bool {
 	return false
 }
 
-// view is the tables as one process sees them.
 func (m *model) view(p *sim.Proc) ddb.Engine {
 	return m.View(p, isPoint, simdb.Hooks{Perform: m.perform, Older: m.older, Hash: m.HashAnswer})
 }
 
-// perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	switch r.Name() {
 	case "allocation", "give places":
@@ -88,9 +86,7 @@ func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (d
 	switch r.Name() {
 	case "get cursor":
 		if len(m.seen) > 1 {
-			return []func() (ddb.Answer, error){func() (ddb.Answer, error) {
-				return ddb.Answer{Item: m.seen[0].item}, nil
-			}}
+			return world.Answers(ddb.Answer{Item: m.seen[0].item})
 		}
 	case "query order items":
 		return world.Parts(now, world.WithoutFirst, world.WithoutLast, world.Nothing)

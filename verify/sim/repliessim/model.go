@@ -23,10 +23,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 const (
@@ -77,6 +80,18 @@ func newModel(run *sim.Run, messages int64) *model {
 	return m
 }
 
+// queueView is the queues' tables as one process sees them. What is asked of the queue that is
+// answered is no point, and a read is one only where it may be stale.
+func (m *model) queueView(p *sim.Proc) ddb.Engine {
+	return m.World.View(p, func(r ddb.Request) bool {
+		switch r.Name() {
+		case "put arrival", "allocation", "move", "put message":
+			return true
+		}
+		return m.Past != nil && !ddb.Writes(r) && !past.IsStrong(r)
+	}, simdb.Hooks{Older: m.Past.Older, Hash: m.HashAnswer})
+}
+
 // effect answers a batch, and fails where it may.
 func (m *model) effect(p *sim.Proc, b delivery.Batch) error {
 	if err := m.replies(b); err != nil {
@@ -88,7 +103,6 @@ func (m *model) effect(p *sim.Proc, b delivery.Batch) error {
 	return nil
 }
 
-// replies are the answers to a batch.
 func (m *model) replies(b delivery.Batch) error {
 	for _, message := range b.Messages {
 		body := fmt.Appendf(nil, "%d %v", message.Seq, b.Token)

@@ -17,8 +17,6 @@ import (
 
 // Hooks are what a model has to say to its actors' requests. Nil means that it has nothing to say.
 type Hooks struct {
-	// Label says what a request is, for traces. Its name and key if nil.
-	Label func(ddb.Request) string
 	// Perform is called when a request reaches the tables, also where it does so twice, or its
 	// answer gets lost: it calls do, and may look at the tables before and after.
 	Perform func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error)
@@ -37,16 +35,31 @@ func Queues(engine ddb.Engine) *cursor.Store {
 func Engine(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
 	tables = clause.Layer(tables)
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		request := func() (answer, error) {
-			a, err := perform(ctx, tables, h, r)
-			return answer{a, r, h}, err
+		now := func() (ddb.Answer, error) { return tables.Do(ctx, r) }
+		answered := func(ask func() (ddb.Answer, error)) func() (answer, error) {
+			return func() (answer, error) {
+				a, err := ask()
+				return answer{a, r, h}, err
+			}
 		}
-		label := func() string { return h.label(r) }
+		request := answered(now)
+		if h.Perform != nil {
+			request = answered(func() (ddb.Answer, error) { return h.Perform(r, now) })
+		}
 		if ddb.Writes(r) {
-			got, err := sim.Do(p, label, true, request)
+			got, err := sim.Do(p, label(r), true, request)
 			return got.Answer, err
 		}
-		got, err := sim.Read(p, label, request, older(ctx, tables, h, r))
+		var older func() []func() (answer, error)
+		if h.Older != nil && !past.IsStrong(r) {
+			older = func() (all []func() (answer, error)) {
+				for _, one := range h.Older(r, now) {
+					all = append(all, answered(one))
+				}
+				return all
+			}
+		}
+		got, err := sim.Read(p, label(r), request, older)
 		return got.Answer, err
 	})
 }
@@ -61,53 +74,24 @@ func AtOnce(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
 	})
 }
 
-func perform(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) (ddb.Answer, error) {
-	do := func() (ddb.Answer, error) { return tables.Do(ctx, r) }
-	if h.Perform == nil {
-		return do()
-	}
-	return h.Perform(r, do)
-}
-
-func older(ctx context.Context, tables ddb.Engine, h *Hooks,
-	r ddb.Request) func() []func() (answer, error) {
-	if h.Older == nil || past.IsStrong(r) {
-		return nil
-	}
-	return func() []func() (answer, error) {
-		var all []func() (answer, error)
-		for _, one := range h.Older(r, func() (ddb.Answer, error) { return tables.Do(ctx, r) }) {
-			all = append(all, func() (answer, error) {
-				a, err := one()
-				return answer{a, r, h}, err
-			})
+// label is a request's name and what it is about.
+func label(r ddb.Request) sim.Label {
+	return func() string {
+		var about any = ""
+		switch r := r.(type) {
+		case ddb.Get:
+			about = r.Key
+		case ddb.Put:
+			about = ddb.KeyOf(r.Table, r.Item)
+		case ddb.Update:
+			about = r.Key
+		case ddb.Delete:
+			about = r.Key
+		case ddb.Query:
+			about = r.Partition
 		}
-		return all
+		return fmt.Sprintf("%s %v", r.Name(), about)
 	}
-}
-
-func (h *Hooks) label(r ddb.Request) string {
-	if h.Label != nil {
-		return h.Label(r)
-	}
-	return Label(r)
-}
-
-// Label is a request's name and what it is about.
-func Label(r ddb.Request) string {
-	switch r := r.(type) {
-	case ddb.Get:
-		return fmt.Sprintf("%s %v", r.Op.Op, r.Key)
-	case ddb.Put:
-		return fmt.Sprintf("%s %v", r.Op.Op, ddb.KeyOf(r.Table, r.Item))
-	case ddb.Update:
-		return fmt.Sprintf("%s %v", r.Op.Op, r.Key)
-	case ddb.Delete:
-		return fmt.Sprintf("%s %v", r.Op.Op, r.Key)
-	case ddb.Query:
-		return fmt.Sprintf("%s %v", r.Op.Op, r.Partition)
-	}
-	return r.Name()
 }
 
 // answer is an answer as the simulator hashes and prints it.
@@ -123,13 +107,10 @@ func (a answer) Hash(d *sim.Digest) {
 		a.h.Hash(d, a.r, a.Answer)
 		return
 	}
-	d.Bool(a.Held)
-	d.Digest(a.Item.Digest())
-	d.Int(int64(len(a.Items)))
+	sim.Feed(d, a.Held, a.Item.Digest(), a.Next.Digest(), len(a.Items))
 	for _, it := range a.Items {
 		d.Digest(it.Digest())
 	}
-	d.Digest(a.Next.Digest())
 }
 
 // String is for traces.

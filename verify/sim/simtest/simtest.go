@@ -1,5 +1,4 @@
-// Package simtest has the tests that every suite of the simulator has: call [Small] and [Random]
-// for what it runs, and [EverySchedule] for a trace.
+// Package simtest has the tests that every suite of the simulator has: [Small] and [Random].
 package simtest
 
 import (
@@ -22,31 +21,21 @@ import (
 // fewStates is how many states of a scenario are walked without the tag whole.
 const fewStates = 500
 
-// EverySchedule walks the first states of a scenario; with the tag whole, all of them. One in which
-// nothing happens fails too.
-func EverySchedule(t *testing.T, s sim.Scenario) {
-	t.Helper()
-	var more func(states int) bool
-	if !whole.Tests {
-		more = func(states int) bool { return states < fewStates }
-	}
-	states, failure := s.Explore(more)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	if states < 2 {
-		t.Errorf("%d states: nothing happens here", states)
-	}
-	t.Logf("%d states", states)
-}
-
-// Small is [EverySchedule] of each small scenario, in a test of its own; one per processor at a
-// time. With FULL=1, of the large ones too.
+// Small walks each small scenario in a test of its own, one per processor at a time: its first
+// states, with the tag whole all of them. One in which nothing happens fails too. With FULL=1, it
+// walks the large ones too.
 func Small(t *testing.T, suite sim.Suite) {
 	for _, s := range ask(t).scenarios(suite) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			EverySchedule(t, s)
+			states, failure := s.Explore(func(states int) bool { return whole.Tests || states < fewStates })
+			if failure != nil {
+				t.Fatal(failure)
+			}
+			if states < 2 {
+				t.Errorf("%d states: nothing happens here", states)
+			}
+			t.Logf("%d states", states)
 		})
 	}
 }

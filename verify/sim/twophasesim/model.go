@@ -40,7 +40,6 @@ const (
 	attempts  = 3
 )
 
-// consumersTable is the consumers'.
 var consumersTable = delivery.Names{}.Tables()[0]
 
 // troubleTable has the sweep's notes.

@@ -1,7 +1,6 @@
 package twophasesim
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 
 // Suite is what there is to run.
 func Suite() sim.Suite {
-	return sim.Suite{Name: "twophase", Small: Small(), Large: Large(), Random: Shuffled}
+	return sim.Suite{Name: "twophase", Small: small(), Large: large(), Random: shuffled}
 }
 
 func scenario(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
@@ -72,8 +71,7 @@ func (m *model) tablesRestorer() {
 	})
 }
 
-// Small are scenarios of which every schedule is walked in seconds.
-func Small() []sim.Scenario {
+func small() []sim.Scenario {
 	return []sim.Scenario{
 		scenario("one process, every fault twice", 2, 2, process("P")),
 		scenario("two processes, two batches, two faults", 2, 2, process("P", "Q")),
@@ -91,8 +89,7 @@ func Small() []sim.Scenario {
 	}
 }
 
-// Large are scenarios whose schedules take minutes.
-func Large() []sim.Scenario {
+func large() []sim.Scenario {
 	return []sim.Scenario{
 		scenario("two processes, time, and the tables are restored", 0, 2,
 			process("P", "Q"), ticks(overLease), (*model).tablesRestorer),
@@ -103,36 +100,22 @@ func Large() []sim.Scenario {
 	}
 }
 
-// Shuffled is a random scenario.
-func Shuffled(seed uint64) sim.Scenario {
-	random := rand.New(rand.NewPCG(seed, 1))
-	messages := 1 + random.Int64N(4)
-	processes, steps, sweeps := 1+random.IntN(3), random.IntN(4), random.IntN(3)
-	poison, restored, keep := random.IntN(4) == 0, random.IntN(6) == 0, random.IntN(3) == 0
-	name := fmt.Sprintf("shuffled: %d processes, %d messages, %d ticks, %d sweeps, poison %v, restored %v, few markers %v",
-		processes, messages, steps, sweeps, poison, restored, keep)
-	return scenario(name, 1+random.IntN(4), messages, func(m *model) {
-		random := rand.New(rand.NewPCG(seed, 2))
-		if poison {
-			m.poison = 1 + random.Int64N(messages)
+func shuffled(seed uint64) sim.Scenario {
+	return sim.Shuffled(seed, func(run *sim.Run, random *rand.Rand) sim.Model {
+		m := newModel(run, 1+random.Int64N(4))
+		if random.IntN(4) == 0 {
+			m.poison = 1 + random.Int64N(m.Messages)
 		}
-		if keep {
+		if random.IntN(3) == 0 {
 			m.Markers = 1
 		}
-		for i := range processes {
+		for i := range 1 + random.IntN(3) {
 			m.patient(string(rune('P'+i)), random.IntN(3))
 		}
-		var ticks []time.Duration
-		for range steps {
-			ticks = append(ticks,
-				[]time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
-		}
-		m.Ticks(ticks...)
-		if sweeps > 0 {
-			m.Sweeper(sweeps)
-		}
-		if restored {
+		m.ShuffledTime(random)
+		if random.IntN(6) == 0 {
 			m.restorer()
 		}
+		return m
 	})
 }

@@ -6,10 +6,13 @@ package world
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -109,9 +112,8 @@ func (w *World) most(sign time.Duration) (most time.Duration) {
 	return most
 }
 
-// View is the tables as a process sees them: a request is a point of the run by its name, or
-// decides nothing.
-func (w *World) View(p *sim.Proc, isPoint func(name string) bool, h simdb.Hooks) ddb.Engine {
+// View is the tables as a process sees them: a request is a point of the run, or decides nothing.
+func (w *World) View(p *sim.Proc, isPoint func(ddb.Request) bool, h simdb.Hooks) ddb.Engine {
 	perform := h.Perform
 	h.Perform = func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 		w.Changed = w.Changed || ddb.Writes(r)
@@ -122,7 +124,7 @@ func (w *World) View(p *sim.Proc, isPoint func(name string) bool, h simdb.Hooks)
 	}
 	tables, others := simdb.Engine(p, w.Tables, &h), simdb.AtOnce(p, w.Tables, &h)
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if !isPoint(r.Name()) {
+		if !isPoint(r) {
 			return others.Do(ctx, r)
 		}
 		if q, ok := r.(ddb.Query); ok && w.Page > 0 && (q.Limit == 0 || q.Limit > w.Page) {
@@ -173,6 +175,15 @@ func (w *World) HashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Int(int64(len(a.Left)))
 }
 
+// Answers are what a weak read may be answered.
+func Answers(all ...ddb.Answer) []func() (ddb.Answer, error) {
+	answers := make([]func() (ddb.Answer, error), len(all))
+	for i, a := range all {
+		answers[i] = func() (ddb.Answer, error) { return a, nil }
+	}
+	return answers
+}
+
 // Part is a part of items: what a weak read may show.
 type Part func(items []ddb.Item) []ddb.Item
 
@@ -192,6 +203,11 @@ func Parts(now func() (ddb.Answer, error), parts ...Part) []func() (ddb.Answer, 
 // WithoutFirst is all but the first.
 func WithoutFirst(items []ddb.Item) []ddb.Item { return items[min(1, len(items)):] }
 
+// WithoutSecond is all but the second.
+func WithoutSecond(items []ddb.Item) []ddb.Item {
+	return slices.Concat(items[:min(1, len(items))], items[min(2, len(items)):])
+}
+
 // WithoutLast is all but the last.
 func WithoutLast(items []ddb.Item) []ddb.Item { return items[:max(len(items)-1, 0)] }
 
@@ -205,6 +221,37 @@ func (w *World) Step(name string, label sim.Label, ready func() bool, does func(
 			does()
 		}
 	})
+}
+
+// KeepUndelivered keeps what is behind a seq from expiring, in pieces, as the sweep does.
+func KeepUndelivered(s *cursor.Sorter, queue string, after int64) error {
+	for {
+		kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), queue, after)
+		if err != nil || !kept.More {
+			return err
+		}
+		after = kept.To
+	}
+}
+
+// Whole checks that a batch has each seq of its range once, in order: as a message, or skipped.
+// right is asked of each message, and with nil of what was skipped.
+func Whole(b cursor.Batch, right func(seq int64, message *cursor.Message) bool) error {
+	messages, skipped := b.Messages, b.Skipped
+	for seq := b.From + 1; seq <= b.To; seq++ {
+		switch {
+		case len(messages) > 0 && messages[0].Seq == seq && right(seq, &messages[0]):
+			messages = messages[1:]
+		case len(skipped) > 0 && skipped[0] == seq && right(seq, nil):
+			skipped = skipped[1:]
+		default:
+			return fmt.Errorf("%d to %d came without seq %d as it was accepted", b.From, b.To, seq)
+		}
+	}
+	if len(messages)+len(skipped) > 0 {
+		return fmt.Errorf("%d to %d came with more than that", b.From, b.To)
+	}
+	return nil
 }
 
 // IsFault reports whether an error is one that the simulator made.

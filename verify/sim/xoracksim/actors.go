@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -38,15 +39,23 @@ func (m *model) busy(name string, body func(*sim.Proc)) {
 	})
 }
 
+// insists does something in an actor that counts as waiting, once it is ready, until it comes to
+// its end; with no label, at once.
+func (m *model) insists(name, label string, ready func() bool, do func(*sim.Proc) error) {
+	m.busy(name, func(p *sim.Proc) {
+		if label == "" || p.Choose(sim.Labelf("%s", label), ready, "") == 0 {
+			until(p, 1, func() error { return do(p) })
+		}
+	})
+}
+
 // create creates a tree's chain and passes its roots on. Where early is true they are passed on
 // before that.
 func (m *model) create(t *tree, early bool) {
 	if early {
 		m.emit(t.roots)
 	}
-	m.busy("create "+t.tag, func(p *sim.Proc) {
-		until(p, 1, func() error { return m.createOnce(p, t) })
-	})
+	m.insists("create "+t.tag, "", nil, func(p *sim.Proc) error { return m.createOnce(p, t) })
 }
 
 func (m *model) emit(nodes []*node) {
@@ -132,12 +141,8 @@ func (m *model) answered(t *tree, op xorack.Op, outcome xorack.Outcome) {
 func (m *model) worker(n *node) { m.workerOf(n.name(), n) }
 
 func (m *model) workerOf(name string, n *node) {
-	m.busy(name, func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("takes its message"), func() bool { return m.emitted[n.index] }, "") < 0 {
-			return
-		}
-		until(p, 1, func() error { return m.handle(p, n) })
-	})
+	m.insists(name, "takes its message", func() bool { return m.emitted[n.index] },
+		func(p *sim.Proc) error { return m.handle(p, n) })
 }
 
 // workers do the work of all nodes of trees.
@@ -206,26 +211,51 @@ func (m *model) checked(n *node, op xorack.Op) func(xorack.Result, error) error 
 // merger does the work of several nodes of one chain as one write, once all their messages have
 // come.
 func (m *model) merger(nodes ...*node) {
-	m.busy("merger of "+nodes[0].name(), func(p *sim.Proc) {
-		ready := func() bool {
-			return !slices.ContainsFunc(nodes, func(n *node) bool { return !m.emitted[n.index] })
+	ready := func() bool {
+		return !slices.ContainsFunc(nodes, func(n *node) bool { return !m.emitted[n.index] })
+	}
+	m.insists("merger of "+nodes[0].name(), "takes its messages", ready, func(p *sim.Proc) error {
+		operations := make([]xorack.Operation, len(nodes))
+		for i, n := range nodes {
+			operations[i] = xorack.EndOf(n.edge, edges(n.children)...)
 		}
-		if p.Choose(sim.Labelf("takes its messages"), ready, "") < 0 {
-			return
+		results, errs := m.acker(p).Apply(context.Background(), operations)
+		for i, n := range nodes {
+			if err := m.checked(n, n.edge.Op())(results[i], errs[i]); err != nil {
+				return err
+			}
+			m.emit(n.children)
 		}
-		until(p, 1, func() error {
-			operations := make([]xorack.Operation, len(nodes))
-			for i, n := range nodes {
-				operations[i] = xorack.EndOf(n.edge, edges(n.children)...)
-			}
-			results, errs := m.acker(p).Apply(context.Background(), operations)
-			for i, n := range nodes {
-				if err := m.checked(n, n.edge.Op())(results[i], errs[i]); err != nil {
-					return err
-				}
-				m.emit(n.children)
-			}
-			return nil
-		})
+		return nil
 	})
+}
+
+// stamper stamps a chain of stamps with one of its work's stamps, and comes again until it has; the
+// first one creates the chain.
+func (m *model) stamper(tag string, at int) {
+	m.insists("stamp "+tag+m.stamped[tag][at], "", nil,
+		func(p *sim.Proc) error { return m.stamp(p, tag, at) })
+}
+
+// stampOnce is a stamper that does not come again, whatever becomes of it.
+func (m *model) stampOnce(tag string, at int) {
+	m.Run.Go("stamp once "+tag+m.stamped[tag][at], func(p *sim.Proc) { _ = m.stamp(p, tag, at) })
+}
+
+func (m *model) stamp(p *sim.Proc, tag string, at int) error {
+	s := stamps.New(m.acker(p))
+	stamp, options := []byte(m.stamped[tag][at]), &stamps.Options{ID: string(rune('a' + at))}
+	does := s.Stamp
+	if at == 0 {
+		does = s.Create
+	}
+	state, err := does(context.Background(), tag, stamp, options)
+	if err != nil {
+		return m.failed(err)
+	}
+	m.stampsIn[tag]++
+	if state.Outcome == xorack.Ended && m.chain(tag).Recorded != xorack.Done {
+		m.Run.Violation("%s was answered ended, and is not", tag)
+	}
+	return nil
 }

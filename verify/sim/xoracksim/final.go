@@ -131,12 +131,7 @@ func (m *model) settled(by string) error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.Now.UnixMilli())
-	d.Bool(m.dropped)
-	d.Int(int64(m.waiting))
-	for _, emitted := range m.emitted {
-		d.Bool(emitted)
-	}
+	sim.Feed(d, m.Now, m.dropped, m.waiting, fmt.Sprint(m.emitted))
 	m.Tables.Snapshot(d)
 	m.past.Snapshot(d)
 	d.Int(int64(len(m.records)))
@@ -144,17 +139,12 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Digest(r.image.Digest())
 	}
 	for _, t := range m.trees {
-		d.Text(string(m.ends[t].how))
 		by := m.endedBy[t]
-		d.Text(string(by[:]))
-		d.Text(string(m.announcedOf(t)))
-		d.Bool(m.seen[t])
-		d.Bool(m.gone[t])
+		sim.Feed(d, string(m.ends[t].how), string(by[:]), string(m.announcedOf(t)), m.seen[t], m.gone[t])
 	}
 	for _, tag := range slices.Sorted(maps.Keys(m.stamped)) {
 		c := m.chain(tag)
-		d.Int(int64(m.stampsIn[tag]))
-		d.Text(string(m.announced[c.EventID()]))
+		sim.Feed(d, m.stampsIn[tag], string(m.announced[c.EventID()]))
 	}
 	m.alarms.Hash(d)
 }

@@ -72,43 +72,37 @@ func (m *model) redelivery(trees ...*tree) {
 	})
 }
 
-// extender sets a later deadline.
 func (m *model) extender(t *tree, by time.Duration) {
-	m.busy("extend "+t.tag, func(p *sim.Proc) {
-		until(p, 1, func() error {
-			deadline := m.Clock(p)().Add(by)
-			r, err := m.acker(p).Extend(context.Background(), t.roots[0].edge, deadline)
-			if errors.Is(err, xorack.ErrTagNotFound) && !m.seen[t] {
-				return nil
-			}
-			if err != nil {
-				return m.failed(err)
-			}
-			if r.Outcome == xorack.Applied &&
-				(r.Chain.End() != xorack.Open || r.Chain.Deadline.Before(deadline)) {
-				m.Run.Violation("%s was not extended", t.tag)
-			}
+	m.insists("extend "+t.tag, "", nil, func(p *sim.Proc) error {
+		deadline := m.Clock(p)().Add(by)
+		r, err := m.acker(p).Extend(context.Background(), t.roots[0].edge, deadline)
+		if errors.Is(err, xorack.ErrTagNotFound) && !m.seen[t] {
 			return nil
-		})
+		}
+		if err != nil {
+			return m.failed(err)
+		}
+		if r.Outcome == xorack.Applied &&
+			(r.Chain.End() != xorack.Open || r.Chain.Deadline.Before(deadline)) {
+			m.Run.Violation("%s was not extended", t.tag)
+		}
+		return nil
 	})
 }
 
-// deleter deletes a chain.
 func (m *model) deleter(t *tree) {
 	t.mayFail = true
-	m.busy("delete "+t.tag, func(p *sim.Proc) {
-		until(p, 1, func() error {
-			r, err := m.acker(p).Delete(context.Background(), t.tag)
-			if errors.Is(err, xorack.ErrTagNotFound) {
-				return nil
-			}
-			if err != nil {
-				return m.failed(err)
-			}
-			if r.Chain.End() == xorack.Open {
-				m.Run.Violation("%s was not deleted", t.tag)
-			}
+	m.insists("delete "+t.tag, "", nil, func(p *sim.Proc) error {
+		r, err := m.acker(p).Delete(context.Background(), t.tag)
+		if errors.Is(err, xorack.ErrTagNotFound) {
 			return nil
-		})
+		}
+		if err != nil {
+			return m.failed(err)
+		}
+		if r.Chain.End() == xorack.Open {
+			m.Run.Violation("%s was not deleted", t.tag)
+		}
+		return nil
 	})
 }

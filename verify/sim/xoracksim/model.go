@@ -27,7 +27,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// end is how a chain ended.
 type end struct {
 	how   xorack.End
 	by    xorack.Op
@@ -115,7 +114,6 @@ func (m *model) acker(p *sim.Proc) *xorack.Acker {
 	}))
 }
 
-// chain is a tag's chain as it stands.
 func (m *model) chain(tag string) xorack.Chain {
 	c, known := m.known[tag]
 	if !known {
@@ -154,7 +152,6 @@ func (m *model) Check() error {
 	return nil
 }
 
-// checkTree checks a tree's chain.
 func (m *model) checkTree(t *tree) error {
 	c := m.chain(t.tag)
 	was, ended := m.ends[t]

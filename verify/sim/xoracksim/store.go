@@ -3,14 +3,15 @@ package xoracksim
 import (
 	"context"
 
+	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// chains is the table.
 var chains = xorack.Names{}.Tables()[0]
 
 // storeOn is the store on a view of the table.
@@ -18,7 +19,6 @@ func storeOn(engine ddb.Engine) *xorack.Store {
 	return xorack.NewStore(engine, xorack.Names{})
 }
 
-// view is the table as one process sees it.
 func (m *model) view(p *sim.Proc) *xorack.Store {
 	engine := simdb.Engine(p, m.Tables,
 		&simdb.Hooks{Perform: m.perform, Older: m.older})
@@ -69,10 +69,7 @@ func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (d
 	if !ofIndex {
 		return m.past.Older(r, now)
 	}
-	return []func() (ddb.Answer, error){
-		func() (ddb.Answer, error) { return ddb.Answer{}, nil },
-		func() (ddb.Answer, error) { return ddb.Answer{Items: m.everDue(query)}, nil },
-	}
+	return world.Answers(ddb.Answer{}, ddb.Answer{Items: m.everDue(query)})
 }
 
 // everDue are the entries of chains of a part that were ever due.
@@ -88,4 +85,26 @@ func (m *model) everDue(q ddb.Query) []ddb.Item {
 		}
 	}
 	return all
+}
+
+// troubleTable has the rows of the chains that failed or timed out.
+var troubleTable = trouble.Definition(trouble.DefaultName)
+
+// listed is what a process does with an end: it announces it, and lists the chain.
+func (m *model) listed(p *sim.Proc) xorack.Announce {
+	rows := trouble.NewStore(simdb.Engine(p, m.Tables, &simdb.Hooks{}), troubleTable)
+	return announce.Listed(rows, xorack.MinTombstone, m.announce(p))
+}
+
+// checkListed checks that a chain that is sealed is in the list of its end, and in no other.
+func (m *model) checkListed(c xorack.Chain) {
+	rows := trouble.NewStore(m.Tables, troubleTable)
+	want, _ := announce.RowOf(c)
+	for _, state := range trouble.ChainStates {
+		if _, found, err := rows.Row(context.Background(), state, c.Tag, ""); err != nil ||
+			found != (state == want.State) {
+			m.Run.Violation("%s was sealed as %s; it is listed as %s: %v, %v", c.Tag,
+				c.End(), state, found, err)
+		}
+	}
 }

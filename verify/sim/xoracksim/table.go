@@ -10,7 +10,7 @@ import (
 
 // handler is the function behind the table's stream: it takes the oldest record until that is
 // handled. The stream may drop a record or hand it out again; the handler may die.
-func (m *model) handler() {
+func handler(m *model) {
 	m.handled = true
 	ready := func() bool { return len(m.records) > 0 }
 	m.Serves("handler", sim.Labelf("next record"), ready, func(p *sim.Proc) func(int) {
@@ -33,7 +33,6 @@ func (m *model) handler() {
 	}, "", "drops it", "hands it out twice")
 }
 
-// sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {
 	m.Turns("sweep", times, sim.Labelf("begins"), nil, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
@@ -75,17 +74,14 @@ func (m *model) expiry() {
 	})
 }
 
-// ttl deletes what has expired, at any time, a number of times.
-func (m *model) ttl(times int) {
-	m.Turns("TTL", times, sim.Labelf("deletes"), nil, func(*sim.Proc) func(int) {
-		return func(int) {
-			m.Changed = true
-			m.expire()
-		}
+// ttl deletes what has expired, at any time.
+func ttl(m *model) {
+	m.Step("TTL", sim.Labelf("deletes"), nil, func() {
+		m.Changed = true
+		m.expire()
 	})
 }
 
-// expire deletes what has expired.
 func (m *model) expire() {
 	before := map[*tree]xorack.Chain{}
 	for _, t := range m.trees {

@@ -26,7 +26,6 @@ type tree struct {
 	mayFail bool
 }
 
-// node is a piece of work.
 type node struct {
 	tree     *tree
 	edge     xorack.Edge
@@ -62,7 +61,6 @@ func (m *model) newNode(t *tree, e xorack.Edge) *node {
 	return n
 }
 
-// split gives a node children.
 func (m *model) split(n *node, count int) []*node {
 	for i := range count {
 		n.children = append(n.children, m.newNode(n.tree, n.edge.Child(i)))
@@ -113,7 +111,6 @@ func (m *model) fanOut(n *node, count int) {
 	}
 }
 
-// nest makes a chain the work of a node.
 func (m *model) nest(n *node, tag string) *tree {
 	n.nested = m.newTree(tag, xorack.CreateOptions{Parent: n.edge})
 	n.nested.parent = n
@@ -127,7 +124,6 @@ func (n *node) name() string {
 	return fmt.Sprintf("%s/%d", n.tree.tag, n.index)
 }
 
-// edges are the edges of nodes.
 func edges(nodes []*node) []xorack.Edge {
 	all := make([]xorack.Edge, len(nodes))
 	for i, n := range nodes {

@@ -1,4 +1,4 @@
-package deliverysim
+package cursorsim
 
 import (
 	"testing"
@@ -8,4 +8,4 @@ import (
 
 func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, Suite()) }
 
-func TestRandomSchedules(t *testing.T) { simtest.Random(t, Suite(), 10_000) }
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, Suite(), 20_000) }

@@ -12,8 +12,13 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim/simtest"
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
+
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, Suite()) }
+
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, Suite(), 40_000) }
 
 // arrived is a message of the reference: where it belongs, and when it came by its writer's clock.
 type arrived struct {

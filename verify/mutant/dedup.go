@@ -5,7 +5,8 @@ const dedupFolder = "pkg/dedup"
 
 // dedupMutants are bugs in deduplication.
 var dedupMutants = []mutant{
-	bug("another's errors taken for our own", by("pkg/dedup/deduplambda", "TestErrorsOfAnotherDeduplicator"),
+	bug("another's errors taken for our own",
+		by("pkg/dedup/deduplambda", "TestErrorsOfAnotherDeduplicator"),
 		"../once.go", " Outcome[R]{}, err\n\t}\n\t", " Outcome[R]{Attempt: a.run.Attempt}, err\n\t}\n\t"),
 	bug("waiter has another's deadline", by(dedupFolder, "TestEachCallerHasItsOwnDeadline"),
 		"flight.go", "if d.patience(ctx, a) <= 0 {", "if !f.found.row.Exists() {"),

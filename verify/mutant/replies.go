@@ -12,7 +12,8 @@ var replyMutants = []mutant{
 		"replies.go", "strconv.FormatInt(h.Token.N, 10),\n\t\th.Token.Req, queue}", "queue}"),
 	bug("replies: settled without them (P5)", replySuite.in("pulled, 2 faults"),
 		"pull/consume.go", "(ctx, h, outcome, reason, replies", "(ctx, h, outcome, reason, replies[:0]"),
-	bug("replies: no look before a commit that is repeated (P6)", replySuite.in("pulled, and all expires"),
+	bug("replies: no look before a commit that is repeated (P6)",
+		replySuite.in("pulled, and all expires"),
 		"puller_end.go", " Prepared, InDoubt, unsettled:", " Prepared, InDoubt, unsettled, Committed:"),
 	bug("replies: at the prepare (P7)", replySuite.in("pulled, 2 faults"),
 		"pull/consume_apply.go", "\t\tif err == nil && p.Outcome != delivery.OK {\n\t\t\terr = refused{p.Outcome, p.Reason}\n", "\t\tif err == nil && p.Outcome == delivery.OK {\n\t\t\treplies, _ := a.Replies()\n\t\t\t_, err = run.claims.Commit(ctx, h, replies...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Outcome, p.Reason}\n"),
@@ -30,6 +31,7 @@ var replyMutants = []mutant{
 		"deliver.go", "\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n", "\t\t\treplies, _ := batch.Replies()\n\t\t\theld := Held{Queue: batch.Queue, Consumer: batch.Consumer, Token: batch.Token}\n\t\t\tif err := run.storeReplies(ctx, held, replies); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n"),
 	bug("replies: refused behind the commit", replySuite.in("pushed, by a number that is taken"),
 		"send.go", "\tif err := d.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := d.store.Finish(ctx, heldBy(c))\n", "\tfinished, done, err := d.store.Finish(ctx, heldBy(c))\n\tif err == nil {\n\t\terr = d.refuse(ctx, h, refused)\n\t}\n"),
-	bug("replies: what they are made from is kept", by(deliveryFolder, "TestAReplyIsTakenAsItIs"),
+	bug("replies: what they are made from is kept",
+		by(deliveryFolder, "TestAReplyIsTakenAsItIs"),
 		"replies.go", "\tr.Body, r.Attributes = slices.Clone(r.Body), maps.Clone(r.Attributes)\n", ""),
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // goTest finds what a page has its reader type: the tag, the folder and the test or benchmark.
@@ -14,10 +16,7 @@ var goTest = regexp.MustCompile(`go test (-tags\s+whole\s+)?(\./[\w./]+)\s+-(run
 // TestCommandsRunSomething: a test that a page has run is built by the command that it gives.
 func TestCommandsRunSomething(t *testing.T) {
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(os.ReadFile(page))
 		for _, found := range goTest.FindAllStringSubmatch(string(text), -1) {
 			whole, folder, name := found[1] != "", found[2], found[4]
 			if folder == "./otlp" { // a module of its own
@@ -34,16 +33,10 @@ func TestCommandsRunSomething(t *testing.T) {
 // finds.
 func isBuilt(t *testing.T, folder, pattern string, whole bool) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Get(filepath.Glob(filepath.Join(folder, "*_test.go")))
 	test := regexp.MustCompile(`(?m)^func \w*` + pattern)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(os.ReadFile(file))
 		if (whole || !strings.HasPrefix(string(text), "//go:build whole")) && test.Match(text) {
 			return true
 		}

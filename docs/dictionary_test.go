@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // dictionary is the page that lists what is stored. Each section names in its heading the packages
@@ -25,10 +27,7 @@ var (
 // entries are the attributes that the dictionary has of each package.
 func entries(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile(dictionary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile(dictionary))
 	all := map[string]map[string]bool{}
 	for _, section := range strings.Split(string(text), "\n## ")[1:] {
 		head, body, _ := strings.Cut(section, "\n")
@@ -49,19 +48,13 @@ func entries(t *testing.T) map[string]map[string]bool {
 // constants of type ddb.Path. A path that is made of a literal in passing would be none.
 func attributes(t *testing.T, folder string) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Get(filepath.Glob(filepath.Join(folder, "*.go")))
 	names := map[string]bool{}
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := check.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.Field:

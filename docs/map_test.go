@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 const module = "github.com/streamsort/streamsort/"
@@ -16,14 +18,8 @@ const module = "github.com/streamsort/streamsort/"
 // readMap is what each folder of the map may import: those of a line have the same imports.
 func readMap(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("internals/imports.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("internals/map.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile("internals/imports.txt"))
+	page := check.Get(os.ReadFile("internals/map.md"))
 	rooms := map[string][]string{}
 	for line := range strings.Lines(string(text)) {
 		folders, may, found := strings.Cut(line, ":")
@@ -87,9 +83,7 @@ func importsOf(t *testing.T, root string) map[string][]string {
 		imports[filepath.ToSlash(inside)] = all
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return imports
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -165,9 +164,7 @@ func TestKeysOfGoValues(t *testing.T) {
 		{"text", "x", `"x"`},
 		{"rank(a|x)", "x", `"x"`},
 	} {
-		if key, err := c.keys.Key(c.value); err != nil || key != keyOf(t, c.keys, c.raw) {
-			t.Errorf("%s %v: %s, %v", c.keys, c.value, key, err)
-		}
+		check.Is(t, check.Get(c.keys.Key(c.value)), keyOf(t, c.keys, c.raw), c.keys, c.value)
 	}
 	key, err := sortkey.KeyType("time,text").Key(at, "a,b")
 	check.That(t, err == nil && key.String() == "2018-10-03T21:13:54.12Z,a,b", "%s, %v", key, err)
@@ -419,9 +416,7 @@ func FuzzStoredKey(f *testing.F) {
 	f.Add([]byte(keyOf(f, "hex,semver", `["00ff","1.10.0-rc.1"]`)))
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		key := sortkey.Key(stored)
-		if !json.Valid(key.JSON()) {
-			t.Fatalf("%x is %s", stored, key.JSON())
-		}
+		check.Need(t, json.Valid(key.JSON()), "%x is %s", stored, key.JSON())
 		for _, keys := range []sortkey.KeyType{"number", "time", "text", "lsn", "ulid", "semver", "hex",
 			"time,number,text", "time,time", "number,number", "text,text", "hex,semver"} {
 			if !keys.Has(key) {
@@ -485,11 +480,10 @@ type refusal struct {
 
 func (r refusal) check(t *testing.T, what string, err error) {
 	t.Helper()
-	var wrong *invalid.Error
-	if !errors.As(err, &wrong) || wrong.Field != r.field || wrong.Code != r.code ||
-		!strings.Contains(wrong.Problem, r.bound) {
-		t.Errorf("%s: %v, want %s of %s with %q", what, err, r.code, r.field, r.bound)
-	}
+	wrong := check.As[*invalid.Error](t, err)
+	check.That(t, wrong.Field == r.field && wrong.Code == r.code &&
+		strings.Contains(wrong.Problem, r.bound),
+		"%s: %v, want %s of %s with %q", what, err, r.code, r.field, r.bound)
 }
 
 func TestKeyTypesThatAreNone(t *testing.T) {
@@ -500,12 +494,8 @@ func TestKeyTypesThatAreNone(t *testing.T) {
 		}
 		return "rank(" + strings.Join(all, "|") + ")"
 	}
-	if _, err := sortkey.ParseKeyType(patterns(16, 11)); err != nil {
-		t.Error("16 patterns of 191 bytes:", err)
-	}
-	if _, err := sortkey.ParseKeyType(patterns(1, 200)); err != nil {
-		t.Error("200 bytes:", err)
-	}
+	check.Get(sortkey.ParseKeyType(patterns(16, 11)))
+	check.Get(sortkey.ParseKeyType(patterns(1, 200)))
 	for text, want := range map[string]refusal{
 		"": {code: invalid.Missing, bound: "up to 3"}, "  ": {code: invalid.Missing},
 		"integer": {code: invalid.Unknown, bound: "number, time, utc, lsn, ulid, semver, hex, text or rank(P|P|…)"}, "Time": {code: invalid.Unknown}, "time,": {code: invalid.Unknown},

@@ -66,9 +66,9 @@ func TestManyGapsAreSkippedInOneVisit(t *testing.T) {
 	check.Need(t, report.Skipped == holes && b.status().Position == 2*holes && next.IsZero(),
 		"%+v, next %v, position %d; want %d skipped", report, next, b.status().Position, holes)
 	b.announced("all", said, opened, fmt.Sprint("gap.skipped from 1, skipped ", runs))
-	if cost := meter.Take(); cost.Reads > 60 {
-		t.Errorf("%d reads for %d gaps: want a few each time that the page doubles", cost.Reads, holes)
-	}
+	reads := meter.Take().Reads
+	check.That(t, reads <= 60, "%d reads for %d gaps: want a few each time that the page doubles",
+		reads, holes)
 	due := b.now.Add(59 * time.Second)
 	check.That(t, scheduled.Equal(due), "a wake-up is scheduled for %v, want %v", scheduled, due)
 	b.now = due.Add(-time.Second)
@@ -184,9 +184,8 @@ func TestAGapIsSkippedInOneRun(t *testing.T) {
 		b.status().Position == missing+1,
 		"%+v, %v, position %d; want all %d skipped", report, err, b.status().Position, missing)
 	// The first round does it all, in half of what is left of the run at most.
-	if seconds := cost.Units.Writes / partitionWrites; seconds > run.Seconds()/2 {
-		t.Errorf("%.0f seconds of writes, want half of %v at most", seconds, run)
-	}
+	seconds := cost.Units.Writes / partitionWrites
+	check.That(t, seconds <= run.Seconds()/2, "%.0f s of writes, want half of %v", seconds, run)
 	pieces := float64(missing)/1000 + 1
 	over := cost.Units.Writes - float64(missing)
 	check.That(t, over <= pieces+20 && float64(cost.Reads) <= 2*pieces+60 &&
@@ -323,9 +322,7 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 					"invocation %d left a run that is not on record: position %d, parked %d",
 					invocations, after.Position, after.MaxParked)
 			}
-			if now := b.status().Position; now != c.count {
-				t.Errorf("position %d after %d invocations, want %d", now, invocations, c.count)
-			}
+			check.Is(t, b.status().Position, c.count, "after", invocations)
 		})
 	}
 }
@@ -358,9 +355,7 @@ func TestSkipOfAQueueInArrivalOrder(t *testing.T) {
 	_, err := b.process(cursor.Options{}).Skip(t.Context(), "q", queuelog.OrderItemEntries, "lost")
 	check.Is(t, check.As[*cursor.InvalidError](t, err).Code, invalid.Clash, err)
 	b.fill("b", 2*queuelog.MaxTail)
-	if cur := b.status(); cur.Position != 10+2*queuelog.MaxTail {
-		t.Errorf("position %d, want %d", cur.Position, 10+2*queuelog.MaxTail)
-	}
+	check.Is(t, b.status().Position, 10+2*queuelog.MaxTail)
 }
 
 // alarmed is a sorter that notes which wake-ups it scheduled, by the minutes after its start.

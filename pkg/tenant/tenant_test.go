@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -23,25 +24,20 @@ func TestValidate(t *testing.T) {
 		"a", "acme", "org_9K2", "auth0|5f7c8ec7", "it@acme.example", "00000000-0000-4000-8000-000000000000",
 		"@", "urn:acme:shop", strings.Repeat("x", 64),
 	} {
-		if err := tenant.Validate(good); err != nil {
-			t.Errorf("%q: %v", good, err)
-		}
+		check.OK(t, tenant.Validate(good))
 	}
 	for _, bad := range []string{
 		"", "a/b", "/", "[a b]", "a b", "a,b", "a\x00", "a\n", "é", "a\u2215b", "%2F", `a"b`, `a\b`, "\xff", strings.Repeat("x", 65),
 	} {
-		if tenant.Validate(bad) == nil {
-			t.Errorf("%q is a tenant", bad)
-		}
+		check.That(t, tenant.Validate(bad) != nil, "%q is a tenant", bad)
 	}
 }
 
 func TestSplitWithoutATenant(t *testing.T) {
 	for _, name := range []string{"", "orders", "a/b", "@", "@/", "@/b", "@a", "@a/", "@a b/c",
 		" @a/b", "a@b/c"} {
-		if of, rest := tenant.Split(name); of != "" || rest != name {
-			t.Errorf("%q: tenant %q, name %q", name, of, rest)
-		}
+		of, rest := tenant.Split(name)
+		check.That(t, of == "" && rest == name, "%q: tenant %q, name %q", name, of, rest)
 	}
 }
 
@@ -50,9 +46,7 @@ func TestIsCut(t *testing.T) {
 		"": false, "orders/": false, "a@b": false, "@acme/": false, "@acme/orders": false, "@a@b/": false,
 		"@": true, "@acme": true, "@/": true, "@a b/": true, "@\u00e9/": true, "@" + strings.Repeat("x", 65) + "/": true,
 	} {
-		if got := tenant.IsCut(prefix); got != want {
-			t.Errorf("%q: %v", prefix, got)
-		}
+		check.Is(t, tenant.IsCut(prefix), want, prefix)
 	}
 }
 

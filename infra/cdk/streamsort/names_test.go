@@ -117,7 +117,7 @@ func TestEagerNames(t *testing.T) {
 
 // TestAliasesAreKnown: enqueue knows the aliases by which it puts, and does nothing else.
 func TestAliasesAreKnown(t *testing.T) {
-	text, err := os.ReadFile("../../../functions/enqueue/handler.go")
+	text, err := os.ReadFile("../../../functions/enqueue/main.go")
 	for _, alias := range []string{putAlias, urlAlias} {
 		known := fmt.Sprintf("const %sAlias = %[1]q", alias)
 		check.That(t, err == nil && strings.Contains(string(text), known),

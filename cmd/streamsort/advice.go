@@ -111,7 +111,7 @@ func typed(line *kong.Context, name string) string {
 }
 
 // otherName says which queue, consumer or chain is nearly called like the one of the line that is
-// not there; empty where none is, or where it cannot be asked.
+// not there. Where none is, it says which stack was asked, if the line does not; else it is empty.
 func (s *session) otherName(err error, line *kong.Context) string {
 	queue, code := typed(line, "queue"), client.CodeOf(err)
 	if p, err := parsePlaced(typed(line, "message")); queue == "" && err == nil {
@@ -134,6 +134,9 @@ func (s *session) otherName(err error, line *kong.Context) string {
 	if other := s.otherOf(kind, name, query); other != "" {
 		return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name),
 			printable.Text(other))
+	}
+	if kind != "" && s.given.URL == "" {
+		return s.URL + " was asked; --context or --url names another stack"
 	}
 	return ""
 }

@@ -138,22 +138,22 @@ func (s *service) takes(t *testing.T, want ...string) {
 	s.taken = nil
 }
 
-func newTimer(t *testing.T, s *service) *timer.Timer {
+// inBubble runs a test where no time passes but in sleeps, with a timer whose queue answers without
+// a network: a try of a request has less time than a busy machine takes for one.
+func inBubble(t *testing.T, answer http.RoundTripper, test func(*testing.T, *timer.Timer)) {
 	t.Helper()
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	return timerAt(t, server.URL)
-}
-
-// timerAt is a timer whose queue is at an endpoint.
-func timerAt(t *testing.T, endpoint string) *timer.Timer {
-	t.Helper()
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_SQS": endpoint, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
-	} {
-		t.Setenv(name, value)
-	}
-	return check.Get(timer.New("https://queue"))
+	synctest.Test(t, func(t *testing.T) {
+		was := http.DefaultTransport
+		defer func() { http.DefaultTransport = was }()
+		http.DefaultTransport = answer
+		for name, value := range map[string]string{
+			"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1",
+			"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
+		} {
+			t.Setenv(name, value)
+		}
+		test(t, check.Get(timer.New("https://queue")))
+	})
 }
 
 // flush checks how many were sent, and how many could not be.
@@ -166,31 +166,33 @@ func flush(t *testing.T, it *timer.Timer, wantSent, wantFailed int) {
 
 func TestFlush(t *testing.T) {
 	var s service
-	it, now := newTimer(t, &s), time.Now()
-	flush(t, it, 0, 0)
-	it.Gap("q", now.Add(-time.Second))
-	it.Consumer("q", "c", now.Add(time.Hour))
-	it.Chain("t", now.Add(10*time.Second))
-	it.Chain("t", now.Add(20*time.Second)) // as it stands now
-	flush(t, it, 3, 0)
-	s.takes(t, "chain t 20s 0", "consumer qc 900s 0", "gap q 0s 0")
-	// One is on its way that looks when the next is due.
-	it.Chain("t", now.Add(30*time.Second))
-	it.Consumer("q", "c", now.Add(time.Hour))
-	it.Consumer("q", "d", now.Add(time.Hour))
-	flush(t, it, 1, 0)
-	s.takes(t, "consumer qd 900s 0")
-	// None that comes sooner.
-	it.Chain("t", now.Add(10*time.Second))
-	it.Gap("q", now.Add(10*time.Second))
-	flush(t, it, 2, 0)
-	s.takes(t, "chain t 10s 0", "gap q 10s 0")
-	check.That(t, s.calls == 3, "%d calls, want one for up to ten", s.calls)
-	for i := range 25 {
-		it.Gap(fmt.Sprint(i), now)
-	}
-	flush(t, it, 25, 0)
-	check.That(t, s.calls == 6, "%d calls, want three more", s.calls)
+	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+		now := time.Now()
+		flush(t, it, 0, 0)
+		it.Gap("q", now.Add(-time.Second))
+		it.Consumer("q", "c", now.Add(time.Hour))
+		it.Chain("t", now.Add(10*time.Second))
+		it.Chain("t", now.Add(20*time.Second)) // as it stands now
+		flush(t, it, 3, 0)
+		s.takes(t, "chain t 20s 0", "consumer qc 900s 0", "gap q 0s 0")
+		// One is on its way that looks when the next is due.
+		it.Chain("t", now.Add(30*time.Second))
+		it.Consumer("q", "c", now.Add(time.Hour))
+		it.Consumer("q", "d", now.Add(time.Hour))
+		flush(t, it, 1, 0)
+		s.takes(t, "consumer qd 900s 0")
+		// None that comes sooner.
+		it.Chain("t", now.Add(10*time.Second))
+		it.Gap("q", now.Add(10*time.Second))
+		flush(t, it, 2, 0)
+		s.takes(t, "chain t 10s 0", "gap q 10s 0")
+		check.That(t, s.calls == 3, "%d calls, want one for up to ten", s.calls)
+		for i := range 25 {
+			it.Gap(fmt.Sprint(i), now)
+		}
+		flush(t, it, 25, 0)
+		check.That(t, s.calls == 6, "%d calls, want three more", s.calls)
+	})
 }
 
 // TestSettleWindows: each bound of a queue has a wake-up, for when the first of it is due. What was
@@ -198,67 +200,67 @@ func TestFlush(t *testing.T) {
 // much.
 func TestSettleWindows(t *testing.T) {
 	var s service
-	it, now := newTimer(t, &s), time.Now()
-	it.Settle("q", "/m", now.Add(10*time.Second))
-	it.Settle("q", "/z", now.Add(5*time.Second))
-	it.Settle("q", "/m", now.Add(7*time.Second))
-	it.Settle("q", "/m", now.Add(8*time.Second))
-	it.Settle("r", "/m", now.Add(5*time.Second))
-	it.Gap("q", now.Add(20*time.Second))
-	it.Gap("q", now.Add(15*time.Second)) // as it stands now
-	flush(t, it, 4, 0)
-	s.takes(t, "gap q 15s 0", "settle q/m 7s 0", "settle q/z 5s 0", "settle r/m 5s 0")
-	it.Settle("q", "/b", now.Add(30*time.Second))
-	it.Settle("r", "/m", now.Add(5*time.Second))
-	flush(t, it, 2, 0)
-	s.takes(t, "settle q/b 30s 0", "settle r/m 5s 0")
-	// One that came out too early knows how often it was sent, and what it is for.
-	again := func(upTo string, after time.Duration, times int) {
-		it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: "p"}, UpTo: upTo, Due: now,
-			Again: times}, now.Add(after))
-	}
-	again("/c", 20*time.Second, 3)
-	again("/d", 90*time.Second, 4)
-	flush(t, it, 2, 0)
-	s.takes(t, "settle p/c 20s 4", "settle p/d 90s 5")
-	again("/e", 10*time.Second, 4)
-	flush(t, it, 1, 0)
-	s.takes(t, "settle p/e 10s 5")
-	again("/d", 30*time.Second, 4) // one sees as much, and sooner
-	flush(t, it, 0, 0)
-	for _, step := range []struct {
-		upTo  string
-		after time.Duration
-		times int
-	}{{"/f", 30 * time.Second, 4}, {"/f", 20 * time.Second, 4}, {"/f", 30 * time.Second, 3}} {
-		again(step.upTo, step.after, step.times)
+	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+		now := time.Now()
+		it.Settle("q", "/m", now.Add(10*time.Second))
+		it.Settle("q", "/z", now.Add(5*time.Second))
+		it.Settle("q", "/m", now.Add(7*time.Second))
+		it.Settle("q", "/m", now.Add(8*time.Second))
+		it.Settle("r", "/m", now.Add(5*time.Second))
+		it.Gap("q", now.Add(20*time.Second))
+		it.Gap("q", now.Add(15*time.Second)) // as it stands now
+		flush(t, it, 4, 0)
+		s.takes(t, "gap q 15s 0", "settle q/m 7s 0", "settle q/z 5s 0", "settle r/m 5s 0")
+		it.Settle("q", "/b", now.Add(30*time.Second))
+		it.Settle("r", "/m", now.Add(5*time.Second))
+		flush(t, it, 2, 0)
+		s.takes(t, "settle q/b 30s 0", "settle r/m 5s 0")
+		// One that came out too early knows how often it was sent, and what it is for.
+		again := func(upTo string, after time.Duration, times int) {
+			it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: "p"}, UpTo: upTo, Due: now,
+				Again: times}, now.Add(after))
+		}
+		again("/c", 20*time.Second, 3)
+		again("/d", 90*time.Second, 4)
+		flush(t, it, 2, 0)
+		s.takes(t, "settle p/c 20s 4", "settle p/d 90s 5")
+		again("/e", 10*time.Second, 4)
 		flush(t, it, 1, 0)
-		s.takes(t, fmt.Sprintf("settle p%s %ds %d", step.upTo, int(step.after.Seconds()), step.times+1))
-	}
+		s.takes(t, "settle p/e 10s 5")
+		again("/d", 30*time.Second, 4) // one sees as much, and sooner
+		flush(t, it, 0, 0)
+		for _, step := range []struct {
+			upTo  string
+			after time.Duration
+			times int
+		}{{"/f", 30 * time.Second, 4}, {"/f", 20 * time.Second, 4}, {"/f", 30 * time.Second, 3}} {
+			again(step.upTo, step.after, step.times)
+			flush(t, it, 1, 0)
+			s.takes(t, fmt.Sprintf("settle p%s %ds %d", step.upTo, int(step.after.Seconds()), step.times+1))
+		}
+	})
 }
 
 func TestAgain(t *testing.T) {
 	var s service
-	it, now := newTimer(t, &s), time.Now()
-	for again := range 11 {
-		it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: fmt.Sprint(again)}, Due: now,
-			Again: again}, now)
-	}
-	flush(t, it, 10, 0) // the last one is left to the sweep
-	for i, taken := range s.taken {
-		check.That(t, !strings.HasSuffix(taken, " 0"), "%d: %s does not count", i, taken)
-	}
+	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+		now := time.Now()
+		for again := range 11 {
+			it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: fmt.Sprint(again)}, Due: now,
+				Again: again}, now)
+		}
+		flush(t, it, 10, 0) // the last one is left to the sweep
+		for i, taken := range s.taken {
+			check.That(t, !strings.HasSuffix(taken, " 0"), "%d: %s does not count", i, taken)
+		}
+	})
 }
 
 // TestFarAhead: SQS delays by a quarter of an hour, so a wake-up of later is sent from one to the
 // next by a process that has sent it before.
 func TestFarAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		was := http.DefaultTransport
-		defer func() { http.DefaultTransport = was }()
-		var s service
-		http.DefaultTransport = &s
-		it := timerAt(t, "http://127.0.0.1:1")
+	var s service
+	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
 		due := time.Now().Add(40 * time.Minute)
 		w := timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "t"}, Due: due}
 		it.Chain("t", due)
@@ -284,28 +286,31 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestWhatIsNotSent: it is counted, and is sent when it is noted the next time.
 func TestWhatIsNotSent(t *testing.T) {
 	s := service{refuse: func(body string) bool { return strings.Contains(body, "bad") }}
-	it, now := newTimer(t, &s), time.Now()
-	it.Gap("bad", now.Add(time.Minute))
-	it.Gap("good", now.Add(time.Minute))
-	flush(t, it, 1, 1)
-	s.refuse = nil
-	it.Gap("bad", now.Add(time.Minute))
-	it.Gap("good", now.Add(time.Minute))
-	flush(t, it, 1, 0)
-	s.broken = true
-	it.Gap("other", now)
-	flush(t, it, 0, 1)
+	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+		now := time.Now()
+		it.Gap("bad", now.Add(time.Minute))
+		it.Gap("good", now.Add(time.Minute))
+		flush(t, it, 1, 1)
+		s.refuse = nil
+		it.Gap("bad", now.Add(time.Minute))
+		it.Gap("good", now.Add(time.Minute))
+		flush(t, it, 1, 0)
+		s.broken = true
+		it.Gap("other", now)
+		flush(t, it, 0, 1)
+	})
 }
 
 // TestWhereTheTimeIsUp: what was noted is sent all the same.
 func TestWhereTheTimeIsUp(t *testing.T) {
 	var s service
-	it := newTimer(t, &s)
-	it.Gap("q", time.Now())
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	sent, failed := it.Flush(ended)
-	check.That(t, sent == 1 && failed == 0, "sent %d, failed %d; want 1 and 0", sent, failed)
+	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+		it.Gap("q", time.Now())
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		sent, failed := it.Flush(ended)
+		check.That(t, sent == 1 && failed == 0, "sent %d, failed %d; want 1 and 0", sent, failed)
+	})
 }
 
 func TestNoTimer(t *testing.T) {
@@ -322,11 +327,7 @@ func TestNoTimer(t *testing.T) {
 
 // TestTheNextAnswerIsNotKeptWaiting: a service that does not answer.
 func TestTheNextAnswerIsNotKeptWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		was := http.DefaultTransport
-		defer func() { http.DefaultTransport = was }()
-		http.DefaultTransport = silent{}
-		it := timerAt(t, "http://127.0.0.1:1")
+	inBubble(t, silent(func() {}), func(t *testing.T, it *timer.Timer) {
 		began := time.Now()
 		handle := timer.Flushing(it, func(_ context.Context, queue string) (int, error) {
 			it.Gap(queue, time.Now())
@@ -339,10 +340,11 @@ func TestTheNextAnswerIsNotKeptWaiting(t *testing.T) {
 	})
 }
 
-// silent never answers.
-type silent struct{}
+// silent never answers; it says that it was asked.
+type silent func()
 
-func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+func (asked silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	asked()
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
@@ -350,20 +352,15 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestFlushEndsWithItsContext, and not with its own time.
 func TestFlushEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		cancel()
-		<-r.Context().Done()
-	}))
-	defer server.Close()
-	var logs bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&logs, nil)))
-	defer slog.SetDefault(before)
-	it := timerAt(t, server.URL)
-	it.Gap("q", time.Now())
-	if sent, failed := it.Flush(ctx); sent != 0 || failed != 1 ||
-		!strings.Contains(logs.String(), context.Canceled.Error()) {
-		t.Errorf("sent %d, failed %d, logged %s; want one that is cancelled", sent, failed, &logs)
-	}
+	inBubble(t, silent(cancel), func(t *testing.T, it *timer.Timer) {
+		var logs bytes.Buffer
+		before := slog.Default()
+		slog.SetDefault(slog.New(slog.NewTextHandler(&logs, nil)))
+		defer slog.SetDefault(before)
+		it.Gap("q", time.Now())
+		sent, failed := it.Flush(ctx)
+		check.That(t, sent == 0 && failed == 1 &&
+			strings.Contains(logs.String(), context.Canceled.Error()),
+			"sent %d, failed %d, logged %s; want one that is cancelled", sent, failed, &logs)
+	})
 }

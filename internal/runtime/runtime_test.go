@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -190,14 +189,8 @@ func TestIsBatch(t *testing.T) {
 // TestWakeUpsAreSent: those that the handler noted, at its end.
 func TestWakeUpsAreSent(t *testing.T) {
 	var sent []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		sent = append(sent, string(body))
-		_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"}]}`)
-	}))
-	defer server.Close()
 	complete(t)
-	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:1")
 	var out bytes.Buffer
 	handler := check.Get(runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
 		return runtime.Handle(d, time.Second,
@@ -206,7 +199,12 @@ func TestWakeUpsAreSent(t *testing.T) {
 				return "", nil
 			}), nil
 	}))
-	check.Get(handler.(func(context.Context, string) (string, error))(t.Context(), ""))
+	bubble.Answered(t, bubble.By(func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, string(check.Get(io.ReadAll(r.Body))))
+		_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"}]}`)
+	}), func(t *testing.T) {
+		check.Get(handler.(func(context.Context, string) (string, error))(t.Context(), ""))
+	})
 	check.That(t, len(sent) == 1 && strings.Contains(sent[0], "late"), "sent %v", sent)
 	check.That(t, strings.Contains(out.String(), `"WakeUpsSent":1`), "metrics: %s", &out)
 }
@@ -216,14 +214,12 @@ func TestWakeUpsAreSent(t *testing.T) {
 func TestEagerCalls(t *testing.T) {
 	var called []string
 	status := http.StatusAccepted
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		called = append(called, string(body))
+	process := bubble.By(func(w http.ResponseWriter, r *http.Request) {
+		called = append(called, string(check.Get(io.ReadAll(r.Body))))
 		w.WriteHeader(status)
-	}))
-	defer server.Close()
+	})
 	complete(t)
-	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", "http://127.0.0.1:1")
 	t.Setenv("STREAMSORT_EAGER_FUNCTION",
 		"arn:aws:lambda:us-east-1:123456789012:function:process:live")
 	for _, c := range []struct {
@@ -253,7 +249,11 @@ func TestEagerCalls(t *testing.T) {
 					return "answered", nil
 				}), nil
 		}))
-		answer, err := handler.(func(context.Context, string) (string, error))(t.Context(), "")
+		var answer string
+		var err error
+		bubble.Answered(t, process, func(t *testing.T) {
+			answer, err = handler.(func(context.Context, string) (string, error))(t.Context(), "")
+		})
 		if err != nil || answer != "answered" || len(called) != c.calls ||
 			!strings.Contains(out.String(), c.metric) ||
 			(c.metric == "") != !strings.Contains(out.String(), "EagerCalls") {

@@ -8,12 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -91,7 +89,7 @@ type service struct {
 	broken bool
 }
 
-func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *service) answer(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -138,14 +136,10 @@ func (s *service) takes(t *testing.T, want ...string) {
 	s.taken = nil
 }
 
-// inBubble runs a test where no time passes but in sleeps, with a timer whose queue answers without
-// a network: a try of a request has less time than a busy machine takes for one.
+// inBubble runs a test with a timer whose queue answers without a network.
 func inBubble(t *testing.T, answer http.RoundTripper, test func(*testing.T, *timer.Timer)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		was := http.DefaultTransport
-		defer func() { http.DefaultTransport = was }()
-		http.DefaultTransport = answer
+	bubble.Answered(t, answer, func(t *testing.T) {
 		for name, value := range map[string]string{
 			"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1",
 			"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
@@ -166,7 +160,7 @@ func flush(t *testing.T, it *timer.Timer, wantSent, wantFailed int) {
 
 func TestFlush(t *testing.T) {
 	var s service
-	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+	inBubble(t, bubble.By(s.answer), func(t *testing.T, it *timer.Timer) {
 		now := time.Now()
 		flush(t, it, 0, 0)
 		it.Gap("q", now.Add(-time.Second))
@@ -200,7 +194,7 @@ func TestFlush(t *testing.T) {
 // much.
 func TestSettleWindows(t *testing.T) {
 	var s service
-	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+	inBubble(t, bubble.By(s.answer), func(t *testing.T, it *timer.Timer) {
 		now := time.Now()
 		it.Settle("q", "/m", now.Add(10*time.Second))
 		it.Settle("q", "/z", now.Add(5*time.Second))
@@ -243,7 +237,7 @@ func TestSettleWindows(t *testing.T) {
 
 func TestAgain(t *testing.T) {
 	var s service
-	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+	inBubble(t, bubble.By(s.answer), func(t *testing.T, it *timer.Timer) {
 		now := time.Now()
 		for again := range 11 {
 			it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: fmt.Sprint(again)}, Due: now,
@@ -260,7 +254,7 @@ func TestAgain(t *testing.T) {
 // next by a process that has sent it before.
 func TestFarAhead(t *testing.T) {
 	var s service
-	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+	inBubble(t, bubble.By(s.answer), func(t *testing.T, it *timer.Timer) {
 		due := time.Now().Add(40 * time.Minute)
 		w := timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "t"}, Due: due}
 		it.Chain("t", due)
@@ -276,17 +270,10 @@ func TestFarAhead(t *testing.T) {
 	})
 }
 
-// RoundTrip answers without a network.
-func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return w.Result(), nil
-}
-
 // TestWhatIsNotSent: it is counted, and is sent when it is noted the next time.
 func TestWhatIsNotSent(t *testing.T) {
 	s := service{refuse: func(body string) bool { return strings.Contains(body, "bad") }}
-	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+	inBubble(t, bubble.By(s.answer), func(t *testing.T, it *timer.Timer) {
 		now := time.Now()
 		it.Gap("bad", now.Add(time.Minute))
 		it.Gap("good", now.Add(time.Minute))
@@ -304,7 +291,7 @@ func TestWhatIsNotSent(t *testing.T) {
 // TestWhereTheTimeIsUp: what was noted is sent all the same.
 func TestWhereTheTimeIsUp(t *testing.T) {
 	var s service
-	inBubble(t, &s, func(t *testing.T, it *timer.Timer) {
+	inBubble(t, bubble.By(s.answer), func(t *testing.T, it *timer.Timer) {
 		it.Gap("q", time.Now())
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

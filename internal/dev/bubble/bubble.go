@@ -2,7 +2,11 @@
 package bubble
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -14,4 +18,26 @@ func Sleep(d time.Duration) {
 		panic("bubble: a test waits for a state (internal/dev/await), and sleeps in testing/synctest only")
 	}
 	time.Sleep(d)
+}
+
+// Answered runs a test in a bubble, where requests over [http.DefaultTransport] are answered
+// without a network: a request may have less time than a busy machine takes for one.
+func Answered(t *testing.T, by http.RoundTripper, test func(*testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		was := http.DefaultTransport
+		defer func() { http.DefaultTransport = was }()
+		http.DefaultTransport = by
+		test(t)
+	})
+}
+
+// By answers as a handler does.
+type By func(http.ResponseWriter, *http.Request)
+
+// RoundTrip calls the handler.
+func (by By) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	by(w, r)
+	return w.Result(), nil
 }

@@ -111,7 +111,7 @@ func typed(line *kong.Context, name string) string {
 }
 
 // otherName says which queue, consumer or chain is nearly called like the one of the line that is
-// not there. Where none is, it says which stack was asked, if the line does not; else it is empty.
+// not there. Where none is, it says which API was asked, if one was and the line does not.
 func (s *session) otherName(err error, line *kong.Context) string {
 	queue, code := typed(line, "queue"), client.CodeOf(err)
 	if p, err := parsePlaced(typed(line, "message")); queue == "" && err == nil {
@@ -135,7 +135,7 @@ func (s *session) otherName(err error, line *kong.Context) string {
 		return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name),
 			printable.Text(other))
 	}
-	if kind != "" && s.given.URL == "" {
+	if kind != "" && code != "" && s.given.URL == "" {
 		return s.URL + " was asked; --context or --url names another stack"
 	}
 	return ""

@@ -7,8 +7,8 @@
 //	  {"name": "slow", "start": "latest", "prefix": "shop/", "eager": true, "maxMessages": 10,
 //	   "retries": ["5s", "1m", "10m"], "blockAfter": "6h",
 //	   "circuit": {"queues": 5, "probes": ["5s", "1m"], "wakeRate": 20},
-//	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
-//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
+//	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
+//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
 //	  {"name": "books"}
 //	]}
 //

@@ -66,7 +66,7 @@ func NoMethod(detail, allow string) *Problem {
 		Title: "The resource has no such method", Detail: detail, Allow: allow}
 }
 
-// refuses is the problem of a request whose field is wrong before it is read.
+// refuses is the problem of a request one field of which is wrong.
 func refuses(status int, kind, title string, field FieldError) *Problem {
 	return &Problem{Status: status, Type: kind, Title: title, Errors: []FieldError{field}}
 }

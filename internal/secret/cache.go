@@ -144,13 +144,13 @@ func parseValues(text string) ([][]byte, error) {
 	if strictjson.IsArray([]byte(text)) {
 		elements, err := strictjson.Elements([]byte(text), math.MaxInt)
 		if err != nil {
-			return nil, &ValueError{"its value starts as a JSON list, and is not one"}
+			return nil, wrongValue("its value starts as a JSON list, and is not one")
 		}
 		list = nil
 		for _, element := range elements {
 			secret, err := strictjson.Text(element)
 			if err != nil {
-				return nil, &ValueError{"its value is a JSON list with something else than strings"}
+				return nil, wrongValue("its value is a JSON list with something else than strings")
 			}
 			list = append(list, secret)
 		}
@@ -161,7 +161,7 @@ func parseValues(text string) ([][]byte, error) {
 	}
 	if _, err := strictjson.Members([]byte(text)); err == nil {
 		// What the console of Secrets Manager makes: nobody signs with all of that.
-		return nil, &ValueError{"its value is a JSON object: it must be the secret alone, as plain text, or a JSON list of secrets"}
+		return nil, wrongValue("its value is a JSON object: it must be the secret alone, as plain text, or a JSON list of secrets")
 	}
 	values := make([][]byte, len(list))
 	for i, secret := range list {

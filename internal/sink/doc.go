@@ -41,7 +41,7 @@
 //     function gets. The next one is made when it was answered 2xx.
 //   - s3: one object a batch: see package s3.
 //
-// Skipped seqs are sent by lambda, by http a batch, and by s3 alone.
+// Skipped seqs are sent by lambda, by http in that document, and by s3 alone.
 //
 // docs/reference/events.md shows them, and docs/schema has them as JSON Schema. Queues have their
 // whole names there. The tenant that one has in front (package pkg/tenant) is sent beside it.

@@ -38,7 +38,7 @@ var (
 //
 //	{"sources": [
 //	  {"name": "stripe", "preset": "stripe", "tolerance": "1m", "queue": "data.object.customer | 'none'",
-//	   "secret": "${STREAMSORT_WEBHOOK_SECRET_1}"},
+//	   "secret": "${STREAMSORT_WEBHOOK_SECRET_0}"},
 //	  {"name": "whatsapp", "preset": "meta", "secret": "…", "verifyToken": "…"},
 //	  {"name": "bank", "secret": "…",
 //	   "signature": {"header": "X-Signature", "prefix": "v0=", "encoding": "hex", "keyEncoding": "base64",

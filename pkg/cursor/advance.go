@@ -2,8 +2,6 @@ package cursor
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -44,7 +42,10 @@ func (p *progress) moved(from, to int64) {
 // advance moves the cursor as far as the messages that are known to be stored (own) and those found
 // behind them reach, and records the gap that stops it.
 func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
-	highest := slices.Max(slices.Collect(maps.Keys(own)))
+	highest := NoSeq
+	for seq := range own {
+		highest = max(highest, seq)
+	}
 	for {
 		if to := own.runEnd(p.cur.Position); to > p.cur.Position {
 			beyond, err := s.moveOn(ctx, to, p)

@@ -28,7 +28,7 @@ func (s *Sorter) keepRound(ctx context.Context, walk walking,
 		return Round{}, in("keeping", err)
 	}
 	run := keepRun{round: r, sorter: s, delivered: delivered, note: note}
-	is, err := r.run(ctx, run.segment)
+	is, err := r.run(ctx, walk, run.segment)
 	return is, in("keeping", err)
 }
 

@@ -124,7 +124,9 @@ func (s *Sorter) lookToLog(ctx context.Context, queue string) (Cursor, error) {
 	return s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
 }
 
-// storeAll is step 1 for all that are open.
+// storeAll is step 1 for all that are open: each is stored once for its id, as long as it is
+// retained. Steps 1 and 2 are, where nothing else happens, one write an arrival and one for each 25
+// arrivals; two more for each 24.
 func (s *Sorter) storeAll(ctx context.Context, all []*incoming, cur Cursor) {
 	s.forEach(len(all), func(i int) {
 		if all[i].open() {
@@ -205,8 +207,8 @@ func (s *Sorter) lookUp(ctx context.Context, all []*incoming,
 	return searched, nil
 }
 
-// keepStored keeps arrivals from expiring that are about to get their places, where that is soon.
-// One that is gone has [ErrExpired].
+// keepStored pushes the expiry of those arrivals that expire soon. One that is gone has
+// [ErrExpired].
 func (s *Sorter) keepStored(ctx context.Context, all []*incoming) []error {
 	errs := make([]error, len(all))
 	s.forEach(len(all), func(i int) {

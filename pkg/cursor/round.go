@@ -46,11 +46,6 @@ type round struct {
 // round goes on with the round of a walk that is under way, or begins one where it is due. Where
 // the number of segments has changed, the places do not fit: it then looks at all again.
 func (s *Sorter) round(ctx context.Context, walk walking) (r *round, due bool, err error) {
-	defer func() {
-		if due && walk.Only != nil {
-			r.only = walk.Only(r.progress)
-		}
-	}()
 	last, err := s.store.SweepProgress(ctx, walk.Name)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", walk.Name, err)
@@ -80,8 +75,11 @@ func (s *Sorter) round(ctx context.Context, walk walking) (r *round, due bool, e
 
 // run does something in each segment, notes where that stopped, and says where the round is. The
 // error joins those of the segments.
-func (r *round) run(ctx context.Context,
+func (r *round) run(ctx context.Context, walk walking,
 	do func(ctx context.Context, segment int) error) (Round, error) {
+	if walk.Only != nil {
+		r.only = walk.Only(r.progress)
+	}
 	errs := make([]error, r.progress.Segments)
 	r.forEach(len(errs), func(segment int) { errs[segment] = do(ctx, segment) })
 	return r.end(ctx, errs)

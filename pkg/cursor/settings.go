@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -281,10 +280,12 @@ func settingOf[T any](name string, keyed bool, parse func(text string) (T, error
 	return setting{
 		name: name, keyed: keyed,
 		value: func(s Settings) any {
-			if v := reflect.ValueOf(*at(&s)); v.Kind() != reflect.String {
-				return v.Interface()
+			switch v := any(*at(&s)).(type) {
+			case int64, time.Duration:
+				return v
+			default:
+				return fmt.Sprint(v)
 			}
-			return fmt.Sprint(*at(&s))
 		},
 		set: func(c *Change, text string) error {
 			value, err := parse(text)

@@ -376,7 +376,7 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	if cur, err = r.gap(ctx, cur); err != nil {
 		return err
 	}
-	if cur.Announced != noneAnnounced && cur.Announced <= cur.Position {
+	if cur.Announced <= cur.Position {
 		_, err = r.settled(ctx, cur)
 	}
 	return err

@@ -53,7 +53,7 @@ func (s *Sorter) walkAll(ctx context.Context, walk walking, visit visiting) (Rou
 	look := look{round: r, passOver: walk.PassOver, visit: visit, goOn: func() bool {
 		return begin.Err() == nil
 	}}
-	return r.run(ctx, look.segment)
+	return r.run(ctx, walk, look.segment)
 }
 
 // lastVisit is how long before its time is up a run begins its last visits: they end well.

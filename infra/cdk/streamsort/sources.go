@@ -86,7 +86,10 @@ type Source struct {
 
 // text is a source, all of it within its bounds, as its function reads it.
 func (o Source) text() (_ string, err error) {
-	if o.Kind, err = o.kind(); err != nil {
+	if err = o.check(); err == nil {
+		o.Kind, err = o.kind()
+	}
+	if err != nil {
 		return "", err
 	}
 	kafka, _ := o.From.(Kafka)
@@ -209,9 +212,6 @@ func (k Kafka) check(c *checker) {
 
 // kind is what the source's records are; the error says what From cannot carry.
 func (o Source) kind() (string, error) {
-	if err := o.check(); err != nil {
-		return "", err
-	}
 	own, carried := "", []string(nil)
 	switch from := o.From.(type) {
 	case awssqs.IQueue:

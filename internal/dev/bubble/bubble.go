@@ -1,4 +1,5 @@
-// Package bubble lets time pass in tests: only where it is the time of testing/synctest.
+// Package bubble is for tests in a bubble of testing/synctest: time passes ([Sleep]), and requests
+// are answered without a network ([Answered]).
 package bubble
 
 import (

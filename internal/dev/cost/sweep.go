@@ -1,8 +1,6 @@
 package cost
 
-import (
-	"math"
-)
+import "math"
 
 // What a look at all queues takes. Measured by TestSweep.
 const (

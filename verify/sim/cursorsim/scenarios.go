@@ -55,7 +55,8 @@ func before(onRecord bool, seqs ...int64) func(*model) {
 func async(s *cursor.Settings) { s.Mode = cursor.ModeAsync }
 
 // small are the small scenarios. Those called V1 to V13, and those whose comment begins so, are
-// ways in which earlier designs went wrong; each has its planted bug in verify/mutant.
+// ways in which earlier designs went wrong; each has its planted bug in verify/mutant. (The planted
+// bug V9 is for a test of pkg/cursor.)
 func small() []sim.Scenario {
 	return slices.Concat(pieces(), []sim.Scenario{
 		// The first message of a queue is stored beyond a gap, and no cursor was made before. The

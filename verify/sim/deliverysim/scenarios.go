@@ -100,7 +100,7 @@ func stale(m *model) { m.tables.Stale() }
 const overLease = lease + time.Second
 
 // small are the small scenarios. T4 to T12 are ways in which a design of delivery goes wrong, or
-// its limits. (T1 to T3 are of the delivery in two phases.)
+// its limits. (T1 to T3 are of the delivery in two phases, and T6 is a test of pkg/delivery.)
 func small() []sim.Scenario {
 	return append(slices.Concat(budgets(), outages(), asides(), deferrals(), eager()), []sim.Scenario{
 		scenario("one process", 2, 1, producer(2, 3), process("P")),

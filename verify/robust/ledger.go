@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/examples/ledger"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/mortal"
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
@@ -52,8 +51,8 @@ func books(ctx context.Context, w *world) {
 	w.Later(copies.Close)
 	check.Must(w.SendAll(ctx, 4, batchSize, messages))
 	total, _ := w.Account.Count()
-	booked := progress.Wait{Total: total, What: "messages are booked", Patience: claimPatience,
-		Sweep: w.Stack.Sweep, Out: w.Out}
+	booked := w.wait(total, "messages are booked")
+	booked.Sweep = w.Stack.Sweep
 	check.Must(booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
 		check.Must(db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines))
 		for queue, seq := range last {

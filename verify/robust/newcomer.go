@@ -207,10 +207,8 @@ func (n *newcomer) zipFunctions() string {
 	return folder
 }
 
-const (
-	// newcomerQueue is the queue into which the new user puts so many messages, the last one first.
-	newcomerQueue, newcomerMessages = "customer/1", 20
-)
+// newcomerQueue is the queue into which the new user puts so many messages, the last one first.
+const newcomerQueue, newcomerMessages = "customer/1", 20
 
 // app starts the app on the local stack.
 func (n *newcomer) app(ctx context.Context) {

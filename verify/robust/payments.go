@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
@@ -46,8 +45,8 @@ func payments(ctx context.Context, w *world) {
 		}
 		check.Must(w.Put(ctx, messages))
 	}
-	charged := progress.Wait{Total: accounts * orders, What: "orders are charged",
-		Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
+	charged := w.wait(accounts*orders, "orders are charged")
+	charged.Sweep = w.Stack.Sweep
 	err := charged.Until(ctx, func(context.Context) (int, string, error) {
 		return b.watched.State().Messages, "", nil
 	})

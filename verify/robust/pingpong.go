@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/mortal"
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
@@ -91,8 +90,8 @@ func (r rally) serve(ctx context.Context, w *world) {
 
 // over waits until both consumers have everything.
 func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) {
-	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered",
-		Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
+	answered := w.wait(2*r.messages(), "messages are answered")
+	answered.Sweep = w.Stack.Sweep
 	check.Must(answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
 		for queue, name := range map[string]string{pingpong.Pings: "pong",
 			pingpong.Pongs: pingpong.Consumer} {

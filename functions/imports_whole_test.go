@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
@@ -18,9 +19,7 @@ func TestNoFunctionImportsTheChain(t *testing.T) {
 	if err != nil {
 		t.Fatal("go list: ", err)
 	}
-	if err := sources.Note(t.Context(), ".", "./..."); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, sources.Note(t.Context(), ".", "./..."))
 	packages := strings.Fields(string(said))
 	if !slices.Contains(packages, "github.com/streamsort/streamsort/internal/awsenv") {
 		t.Fatal("functions without internal/awsenv")

@@ -210,8 +210,9 @@ func TestInspect(t *testing.T) {
 				"/messages": c.messages, "/operations": c.operations, "/consumers": c.consumers}[r.URL.Path])
 		})
 		out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
-		check.That(t, code == exitDone && strings.Contains(out, c.want), "exit %d: no %q in\n%s%s", code,
-			c.want, out, errOut)
+		check.That(t, code == exitDone && strings.Contains(out, c.want) &&
+			!strings.Contains(out, "\x1b") && (c.operations != none || strings.HasSuffix(out, c.want)),
+			"exit %d: no %q at the end of\n%s%s", code, c.want, out, errOut)
 	}
 }
 

@@ -365,6 +365,7 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	s.value = canary
 	s.service.checkSecrets()
 	check.Has(t, s.logs.String(), "secret arn:aws:ssm:eu-west-1:123456789012:parameter/svix: secret 1 of 1 is not whsec_ and 16 bytes or more in base64, as the scheme has it")
+	check.That(t, !strings.Contains(s.logs.String(), canary), "logs the secret: %s", &s.logs)
 	s.Want("of that sender", s.send(s.svix("msg_1", `{}`)), 503, "problems/unavailable")
 	s.Want("of another one", s.send(github("b", `{}`)), 200, "advanced")
 	asked := s.Invoke(`{"operation":"secrets"}`)
@@ -374,8 +375,13 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	}
 	s.value = "short"
 	s.now = s.now.Add(secret.Lifetime)
+	s.logs.Reset()
+	s.service.checkSecrets()
+	check.That(t, strings.Contains(s.logs.String(), `"source":"meta"`) &&
+		!strings.Contains(s.logs.String(), "short"), "%s", &s.logs)
 	asked = s.Invoke(`{"operation":"secrets"}`)
 	check.Has(t, asked, "16 to 1024 bytes")
+	check.Has(t, asked, `{"source":"meta","problem":"`)
 	check.That(t, !strings.Contains(asked, "short"), "shows the secret: %s", asked)
 	s.err = errors.New("down")
 	s.now = s.now.Add(secret.Lifetime)

@@ -133,7 +133,9 @@ func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 			{400, `{"errors":[{"field":"messages[1].seq","index":1,"other":0}]}`, ""},
 		})
 		_, err := c.Put(t.Context(), slices.Repeat([]json.RawMessage{json.RawMessage(`1`)}, 4))
-		f := check.As[*Problem](t, err).Errors[0]
+		problem := check.As[*Problem](t, err)
+		check.Need(t, len(problem.Errors) == 1, "%v", err)
+		f := problem.Errors[0]
 		name, index, ok := f.Of("messages")
 		check.That(t, ok && name == "seq" && index == 3 && *f.Other == 1, "%+v: %q of %d", f, name, index)
 	})

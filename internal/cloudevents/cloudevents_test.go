@@ -301,9 +301,7 @@ func TestPlaces(t *testing.T) {
 				e.Attributes[name] = value
 			}
 		}
-		if err := e.check(); err != nil {
-			t.Errorf("%s: %v", c.attributes, err)
-		}
+		check.OK(t, e.check())
 		of := e.Settings()
 		if c.of != nil {
 			of = *c.of

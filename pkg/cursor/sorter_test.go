@@ -253,7 +253,7 @@ func TestSorterGaps(t *testing.T) {
 
 func TestSorterConfigure(t *testing.T) {
 	b := newBench(t, nil)
-	first, mode, low := int64(5), cursor.ModeAsync, int64(1)
+	first, mode := int64(5), cursor.ModeAsync
 	cur, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &first})
 	check.Need(t, err == nil && cur.Position == 4 && cur.Settings.First == 5 &&
 		cur.Settings.MaxAhead == 100_000, "made: %+v, %v", cur, err)
@@ -262,8 +262,12 @@ func TestSorterConfigure(t *testing.T) {
 	check.Need(t, err == nil && cur.Settings.Mode == mode && cur.Position == 5, "changed: %+v, %v",
 		cur, err)
 	b.want("in the new mode", b.put(body(6)), "stored 5→5")
-	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low})),
-		cursor.ErrFixed, "another first seq")
+	before := b.status()
+	for _, other := range []int64{1, 7} {
+		_, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &other})
+		check.Fails(t, err, cursor.ErrFixed, "another first seq", other)
+	}
+	check.Is(t, b.status(), before)
 	bad := cursor.Mode("neither")
 	refuses(t, "a mode that there is not",
 		check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &bad})), "mode")

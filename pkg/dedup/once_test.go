@@ -155,9 +155,8 @@ func TestExtend(t *testing.T) {
 			bubble.Sleep(900 * time.Millisecond)
 			check.OK(t, attempt.Extend(t.Context(), time.Minute))
 		}
-		if want := time.Now().Add(time.Minute); !attempt.Run().LeaseUntil.Equal(want) {
-			t.Errorf("lease until %v, want %v", attempt.Run().LeaseUntil, want)
-		}
+		until := attempt.Run().LeaseUntil
+		check.That(t, until.Equal(time.Now().Add(time.Minute)), "lease until %v", until)
 		err := attempt.Extend(t.Context(), time.Second)
 		check.That(t, err == nil && !attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)),
 			"a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)

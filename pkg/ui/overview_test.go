@@ -316,6 +316,12 @@ func TestForbidden(t *testing.T) {
 			})
 		}
 	}
+	picture := httptest.NewRequest(http.MethodGet, "http://localhost/queue?queue=q", nil)
+	picture.Header = http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"no-cors"},
+		"Sec-Fetch-Dest": {"image"}}
+	refused := httptest.NewRecorder()
+	page.ServeHTTP(refused, picture)
+	check.Is(t, refused.Code, http.StatusForbidden, "a picture of another site")
 	answer := shown(page, "queue?queue=q")
 	policy := answer.Header().Get("Content-Security-Policy")
 	check.That(t, answer.Code == http.StatusOK && strings.Contains(policy, "default-src 'none'") &&

@@ -341,9 +341,8 @@ func TestFanFails(t *testing.T) {
 	}
 	c := f.chain("t")
 	check.That(t, c.End() == xorack.Failed && c.Reason == "bad address", "%s: %s", c.End(), c.Reason)
-	if root.Fan(0) != nil || root.Fan(xorack.FanWidth*xorack.FanWidth*xorack.FanWidth+1) != nil {
-		t.Error("edges of a fan that cannot be")
-	}
+	check.That(t, root.Fan(0) == nil &&
+		root.Fan(xorack.FanWidth*xorack.FanWidth*xorack.FanWidth+1) == nil, "a fan that cannot be")
 }
 
 func (f *fixture) tells(want ...string) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/browser"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // longest is how long all of a browser's work may take: what waits for it fails then, whatever it
@@ -51,9 +52,7 @@ type tab struct {
 func open(t testing.TB, first context.Context, s *stack) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(first)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, chromedp.Do(ctx))
 	said := chromedp.Console(ctx)
 	heard := make(chan []string)
 	go func() { heard <- complaints(said) }()

@@ -75,6 +75,17 @@ func TestMust(t *testing.T) {
 	check.That(t, ended && os.IsNotExist(left), "ended %t, folder %v", ended, left)
 }
 
+// A body comes out of its other form byte for byte, and the rest stays.
+func TestInBase64(t *testing.T) {
+	for _, body := range []string{`{"a": 1,"b":"<é>"}`, `null`, `"x"`, `1e3`} {
+		a := traffic.Message{Document: []byte(`{"queue":"q","seq":7,"id":"i","body":` + body + `}`)}
+		check.OK(t, inBase64(&a))
+		want := `{"bodyBase64":"` + base64.StdEncoding.EncodeToString([]byte(body)) +
+			`","id":"i","queue":"q","seq":7}`
+		check.Is(t, string(a.Document), want)
+	}
+}
+
 // TestEverySeqIsSentOnce: in each batch and each order, each queue's seqs are all there, once, and
 // late by no more places than they may be.
 func TestEverySeqIsSentOnce(t *testing.T) {

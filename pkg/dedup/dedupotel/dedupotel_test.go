@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/dedupotel"
 )
@@ -30,9 +31,7 @@ func TestSpansAndCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := dedup.New(dedup.NewMemory(), "payments", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	down := errors.New("down")
 	for _, effectErr := range []error{down, nil, nil} {
 		_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) {
@@ -79,9 +78,7 @@ func TestSpansAndCounts(t *testing.T) {
 	}
 
 	var found metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &found); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, reader.Collect(t.Context(), &found))
 	counts := map[string]int64{}
 	total := int64(0)
 	for _, point := range found.ScopeMetrics[0].Metrics[0].Data.(metricdata.Sum[int64]).DataPoints {
@@ -102,9 +99,7 @@ func TestNothing(t *testing.T) {
 		t.Errorf("error %v, trace %v", err, o.Trace != nil)
 	}
 	d, err := dedup.New(dedup.NewMemory(), "payments", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if _, err := d.Once(t.Context(), "a", func(context.Context) (string, error) {
 		return "x", nil
 	}); err != nil {

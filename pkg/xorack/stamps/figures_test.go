@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -17,9 +18,7 @@ func TestFiguresOfStamps(t *testing.T) {
 	const tag = "database/file-000013"
 	meter := ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...))
 	acker, err := xorack.New(xorack.NewStore(meter, xorack.Names{}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	stamper := stamps.New(acker)
 	all := make([][]byte, 64)
 	for i := range all {
@@ -28,9 +27,7 @@ func TestFiguresOfStamps(t *testing.T) {
 	}
 	// The stamps bring what the chain is created with to zero.
 	first, err := stamps.XOR(all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if _, err := stamper.Create(t.Context(), tag, first.Stamp, nil); err != nil {
 		t.Fatal(err)
 	}
